@@ -51,3 +51,17 @@ func TestOneMeaning(t *testing.T) {
 		}
 	}
 }
+
+// TestNearAndFarDiffer has the colours of localities differ in lightness, for readers who
+// cannot tell red from green.
+func TestNearAndFarDiffer(t *testing.T) {
+	for i, a := range levels {
+		for k, b := range levels[:i] {
+			for theme := range 2 {
+				if d := math.Abs(lab(t, a[theme])[0] - lab(t, b[theme])[0]); d < 6 {
+					t.Errorf("theme %d: localities %d and %d differ in lightness by %.0f only", theme, k, i, d)
+				}
+			}
+		}
+	}
+}

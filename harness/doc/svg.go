@@ -174,11 +174,16 @@ func ownStyle() string {
 	return s.String() + "}"
 }
 
-// pageColours returns the part of a page's style sheet that has the rows' colours.
+// pageColours returns the part of a page's style sheet that has the rows' colours, also as
+// variables such as --c1 for what a page embeds.
 func pageColours() string {
 	var s strings.Builder
 	colours(func(class, light, dark string) {
-		fmt.Fprintf(&s, ".kf%s{fill:light-dark(%s,%s)}.ks%s{stroke:light-dark(%s,%s)}\n", class, light, dark, class, light, dark)
+		name := "--" + class // such as --l1 of a locality
+		if class[0] != 'l' {
+			name = "--c" + class
+		}
+		fmt.Fprintf(&s, ":root{%s:light-dark(%s,%s)}.kf%s{fill:var(%s)}.ks%s{stroke:var(%s)}\n", name, light, dark, class, name, class, name)
 	})
 	return s.String()
 }

@@ -38,7 +38,7 @@ const seen = `(() => {
 	const colour = (e, of) => getComputedStyle(e)[of];
 	return [
 		...list('.lanes-legend, .lanes-trial, .lanes-details').flatMap((e) => e.innerText.split('\n')).map((text) => text.trim()).filter(Boolean),
-		...list('.lanes-legend i, .lanes-legend .lanes-swatch, .lanes-label i').map((e) => colour(e, 'backgroundColor')),
+		...list('.lanes-legend .lanes-swatch').map((e) => colour(e, 'backgroundColor')),
 		...['backgroundColor', 'color'].map((of) => colour(app.root, of)),
 		...app.shown.flatMap((v) => Array.from({ length: v.trial.count }, (_, i) => v.trial.task(i) + ' ' + v.rect(i).map(Math.round).join(' '))),
 	].join('\n');
@@ -91,7 +91,7 @@ func showClicked(b *browsertest.Tab, page string) *cdppage.Viewport {
 	b.Until("document.querySelector('.lanes')?.dataset.ready === 'true'")
 	b.Script("document.querySelector('.lanes').scrollIntoView({behavior: 'instant'})")
 	bar := func(k int) float64 {
-		return b.Number(fmt.Sprintf("(() => { const v = document.querySelector('.lanes').timeline.shown[0], box = v.canvas.getBoundingClientRect(); return [box.left, box.top][%d] + v.rect(v.trial.find(%q))[%[1]d] + 8; })()", k, clicked))
+		return b.Number(fmt.Sprintf("(() => { const v = document.querySelector('.lanes').timeline.shown[0], box = v.canvas.getBoundingClientRect(); return [box.left, box.top][%d] + v.rect(Array.from(v.trial.from.keys()).find((i) => v.trial.id(i) === %q))[%[1]d] + 8; })()", k, clicked))
 	}
 	x, y := bar(0), bar(1)
 	hold := func(p *input.DispatchMouseEventParams) {

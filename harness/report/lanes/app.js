@@ -5,31 +5,14 @@ class View {
   constructor(app, trial) {
     this.app = app;
     this.trial = trial;
-    this.found = null; // what the search found
     this.canvas = element('canvas', { 'aria-hidden': 'true' });
     this.plot = element('div', { class: 'lanes-plot', tabindex: '0', role: 'application', 'aria-roledescription': 'timeline', 'aria-describedby': 'lanes-keys' }, this.canvas);
     this.note = element('p', { class: 'lanes-note' });
     this.stats = element('p', { class: 'lanes-stats' });
-    this.panels = panelKinds.filter((kind) => kind.has(trial)).map((kind) => {
-      const canvas = element('canvas', { 'aria-hidden': 'true' });
-      const values = element('div', { class: 'lanes-values' });
-      const label = element('div', { class: 'lanes-label' }, element('b', {}, kind.title), values);
-      const items = (kind.parts ? kind.parts.filter((p) => p.has(trial)) : kind.series(trial)).map((p) => {
-        const key = element('i', { class: p.hatch ? 'lanes-hatch' : '' });
-        const value = element('span', {});
-        values.append(element('span', {}, key, p.label, ' ', value));
-        return { part: p, key, value };
-      });
-      const height = Math.max(kind.height, 14 * items.length + 22); // of the words beside it
-      canvas.style.height = height + 'px'; // the page has its height before this is drawn
-      return { kind, canvas, items, height, row: element('div', { class: 'lanes-panel' }, canvas, label) };
-    });
-    const waits = waitsFrom(trial) === '' ? 'Waiting is not shown: the trace was made from another one, which does not tell when containers were asked for.' : `Tasks wait ${waitsFrom(trial)}.`;
-    const none = [waits, trial.samples ? '' : unsampled(trial)].filter(Boolean).map((text) => element('p', { class: 'lanes-none' }, text));
     this.article = element('article', { class: 'lanes-trial', 'aria-label': `Trial ${trial.title}` },
       element('header', {}, element('h3', {}, trial.title, ' ', element('span', { class: 'lanes-of' }, trial.entry.name === trial.title ? '' : short(trial.entry.name, 80)),
         element('span', { class: `lanes-badge lanes-origin` }, trial.entry.recorded ? 'recorded' : trial.entry.origin)), this.stats),
-      this.note, this.plot, this.panels.map((p) => p.row), none);
+      this.note, this.plot);
     this.plot.addEventListener('keydown', (e) => app.key(e, this));
   }
 
@@ -46,7 +29,6 @@ class View {
   paint() {
     this.stale = false;
     paintLanes(this.app, this);
-    for (const p of this.panels) paintPanel(this.app, this, p);
   }
 
   // say writes the lines above the lanes, which follow what is in view.
@@ -54,14 +36,14 @@ class View {
     const { app, trial, layout } = this;
     const parts = [];
     if (layout.heat) {
-      const what = app.heat === 'local' ? 'Colours are the share of running maps that ran on a node with their input' : 'Colours are the share of slots that were taken';
+      const what = 'Colours are the share of slots that were taken';
       const rows = layout.perRow > 1 ? `, ${layout.perRow} nodes in a row at most` : '';
       if (trial.grid) parts.push(`Heat map: ${plural(trial.entry.attempts, 'attempt')} are too many for this page to hold one by one; it holds sums over ${time(trial.grid.width)}${rows}. ${what}.`);
       else if (layout.nodes.length > mostNodes) parts.push(`Heat map: bars of ${whole(layout.nodes.length)} nodes would be too thin to see (over ${mostNodes}${rows}). ${what}. Pick a rack, or click to zoom into one, to see bars.`);
       else parts.push(`Heat map: ${plural(layout.bars, 'attempt')} in view are too many for bars (over ${whole(mostBars)}${rows}). ${what}. Zoom in to see bars.`);
     }
     const [maps, reduces] = trial.head.kindSlots;
-    if (trial.kindSlots) parts.push(`Each node has ${plural(maps, 'slot')} for maps and ${whole(reduces)} for reduces${layout.heat ? '' : `: the lanes of a node, in this order`}.`);
+    if (maps + reduces > 0) parts.push(`Each node has ${plural(maps, 'slot')} for maps and ${whole(reduces)} for reduces${layout.heat ? '' : `: the lanes of a node, in this order`}.`);
     if (layout.idle) parts.push(`${plural(layout.idle, 'node')} without attempts not shown.`);
     if (layout.jobs.hidden > 0) parts.push(`Jobs beyond ${layout.jobs.rows} at the same time not shown.`);
     if (trial.head.moreMarks) parts.push(`${plural(trial.head.moreMarks, 'fault or note', 'faults or notes')} not shown.`);
@@ -83,22 +65,10 @@ class View {
     const { of } = colourings[app.colour];
     for (let i = 0; i < trial.count; i++) {
       outcomes[trial.outcome(i)]++;
-      counts[of(trial, i, app)]++;
+      counts[of(trial, i)]++;
     }
     for (const k of [2, 3]) if (outcomes[k]) parts.push(element('span', { class: 'lanes-odd' }, element('b', {}, whole(outcomes[k])), ` ${outcomeNames[k]}`));
-    const sum = counts.reduce((a, b) => a + b, 0);
-    if (sum && app.colour !== 'phase' && !app.classes.some((c) => c.quiet)) {
-      const strip = element('span', { class: 'lanes-mix', 'aria-hidden': 'true' });
-      app.classes.forEach((c, k) => {
-        if (!counts[k]) return;
-        const piece = element('i', {});
-        piece.style.background = c.colour;
-        piece.style.flexGrow = String(counts[k]);
-        strip.append(piece);
-      });
-      const words = app.classes.map((c, k) => (counts[k] ? `${short(c.short, 24)} ${whole(counts[k])}` : '')).filter(Boolean);
-      parts.push(strip, element('span', {}, words.join(' · ')));
-    }
+    parts.push(element('span', {}, app.classes.map(({ short: name }, k) => (counts[k] && name ? `${name} ${whole(counts[k])}` : '')).filter(Boolean).join(' · ')));
     this.stats.replaceChildren(...parts);
   }
 
@@ -148,12 +118,9 @@ class View {
     return trial.jobPlace.get(app.job) ?? (app.jobTrial ? app.jobTrial.twin(app.jobTrial.jobPlace.get(app.job), trial) : -1);
   }
 
-  // dim says whether a bar stands back: it is not of the job, search or class that was picked.
+  // dim says whether a bar stands back: it is not of the job that was picked.
   dim(i) {
-    const { app, trial } = this;
-    if (app.job !== '' && this.pickedJob !== trial.job[i]) return true;
-    if (this.found && !this.found.bars[i]) return true;
-    return app.only !== null && colourings[app.colour].of(trial, i, app) !== app.only;
+    return this.app.job !== '' && this.pickedJob !== this.trial.job[i];
   }
 
   // at returns what is at a place of the canvas.
@@ -197,13 +164,9 @@ class App {
     this.trials = new Map();
     this.shown = [];
     this.classes = [];
-    this.reasons = [];
-    this.colour = 'locality';
-    this.heat = 'running';
+    this.colour = 'Locality';
     this.rack = '';
     this.job = '';
-    this.query = '';
-    this.only = null; // the class that alone stands out
     this.sel = null;
     this.hover = null;
     this.ghosts = false;
@@ -229,42 +192,19 @@ class App {
   }
 
   async start() {
-    const own = readAddress();
-    this.wanted(own);
+    this.pickWorkload(this.index[0]?.workload ?? '');
     await this.show();
-    this.restore(own);
     this.root.removeAttribute('aria-busy');
     this.root.dataset.ready = 'true';
     performance.mark('lanes-ready');
   }
 
-  // wanted takes from the address what says which trials are shown.
-  wanted(own) {
-    const has = (key, value) => this.index.some((e) => String(e[key]) === value);
-    this.workload = has('workload', own.w) ? own.w : this.index[0]?.workload ?? '';
-    this.repeat = has('repeat', own.r) || own.r === 'all' ? own.r : String(this.index.find((e) => e.workload === this.workload && !e.recorded)?.repeat ?? this.index[0]?.repeat ?? 0);
-    const all = this.models();
-    const models = (own.m ?? '').split(',').map((m) => decodeURIComponent(m)).filter((m) => all.includes(m));
-    this.picked = models.length ? models : all.slice(0, 4);
-    if (colourings[own.by]) this.colour = own.by;
-    if (own.heat === 'local') this.heat = own.heat;
-    this.rack = own.rack ?? '';
-    this.job = own.job ?? '';
-    this.query = own.q ?? '';
-    this.ghosts = own.ghosts === '1';
-    if (/^(dark|light)$/.test(own.theme ?? '')) document.documentElement.dataset.theme = own.theme;
-  }
-
-  // restore takes the rest from the address: time and selection.
-  restore(own) {
-    const t = /^(-?[\d.]+)-(-?[\d.]+)$/.exec(own.t ?? '');
-    if (t && +t[2] > +t[1]) this.zoom(+t[1] * 1000, +t[2] * 1000, false);
-    const sel = /^(\d+):(.*)$/s.exec(own.sel ?? '');
-    if (sel) {
-      const view = this.shown.find((v) => v.trial.place === +sel[1]);
-      const bar = view ? view.trial.find(sel[2]) : -1;
-      if (bar >= 0) this.select({ view, bar });
-    }
+  // pickWorkload picks a workload, its first models, and the first repeat of one.
+  pickWorkload(name) {
+    this.workload = name;
+    const of = this.index.filter((e) => e.workload === name);
+    this.repeat = String((of.find((e) => !e.recorded) ?? of[0])?.repeat ?? 0);
+    this.picked = this.models().slice(0, 4);
   }
 
   // modelOf is what trials are picked by: the model, or that they were recorded.
@@ -309,7 +249,6 @@ class App {
     if (!this.shown.length) this.list.append(element('p', { class: 'lanes-note' }, 'No trial has what was picked.'));
     this.tools();
     this.busy = false;
-    this.search(this.query);
     this.recolour();
     this.resize();
     showDetails(this);
@@ -318,17 +257,6 @@ class App {
 
   rackOf(trial) {
     return this.rack === '' ? -1 : trial.racks.indexOf(this.rack);
-  }
-
-  hotNode(view) {
-    if (this.hover?.view === view && this.hover.node !== undefined) return this.hover.node;
-    return this.sel?.view === view ? view.trial.node[this.sel.bar] : -1;
-  }
-
-  // most is the greatest number that a panel of any trial shows, rounded up.
-  most(kind) {
-    const most = Math.max(0, ...this.shown.filter((v) => kind.has(v.trial)).map((v) => kind.most(v.trial)));
-    return most > 0 ? most : 1;
   }
 
   x(t) { return this.gutter + ((t - this.from) / (this.to - this.from)) * this.plot; }
@@ -407,10 +335,7 @@ class App {
     const covers = getComputedStyle(this.details).bottom === '0px' && !this.root.classList.contains('lanes-wide');
     const bottom = innerHeight - (covers ? this.details.offsetHeight : 0) - margin;
     const y = this.sel.view.canvas.getBoundingClientRect().top + place[1];
-    let by = y < top ? y - top : Math.max(0, Math.min(y + place[3] - bottom, y - top));
-    // A search field that would be half covered goes out of the window.
-    const field = this.find.getBoundingClientRect();
-    if (by > 0 && field.top - by < this.stick && field.bottom - by > this.stick) by = Math.min(Math.max(by, field.bottom - this.stick), y - top);
+    const by = y < top ? y - top : Math.max(0, Math.min(y + place[3] - bottom, y - top));
     if (by) scrollBy({ top: by, behavior: 'instant' });
   }
 
@@ -418,29 +343,15 @@ class App {
     this.live.textContent = text;
   }
 
-  // changed keeps the choice in the address and the table, a moment after the last change.
+  // changed brings the table and the panel up to date, a moment after the last change.
   changed() {
     clearTimeout(this.later);
     this.later = setTimeout(() => {
       if (this.from !== this.goal[0] || this.to !== this.goal[1]) return; // the end of the move calls again
-      const all = this.models();
-      const whole = this.from === this.whole[0] && this.to === this.whole[1];
-      const seconds = (t) => String(Math.round(t) / 1000);
-      writeAddress({
-        t: whole ? '' : `${seconds(this.from)}-${seconds(this.to)}`,
-        w: this.workload === (this.index[0]?.workload ?? '') ? '' : this.workload,
-        m: this.picked.length === Math.min(all.length, 4) && this.picked.every((m, k) => m === all[k]) ? '' : this.picked.map(encodeURIComponent).join(','),
-        r: this.repeat === this.firstRepeat ? '' : this.repeat,
-        by: this.colour === 'locality' ? '' : this.colour,
-        heat: this.heat === 'running' ? '' : this.heat,
-        rack: this.rack, job: this.job, q: this.query, ghosts: this.ghosts ? '1' : '',
-        theme: this.themePicked ?? '',
-        sel: this.sel ? `${this.sel.view.trial.place}:${this.sel.view.trial.id(this.sel.bar)}` : '',
-      });
       showTable(this);
       if (!this.sel) {
         showDetails(this);
-        if (!whole && this.told !== `${this.from}-${this.to}`) {
+        if (this.from + this.to !== this.whole[0] + this.whole[1] && this.told !== `${this.from}-${this.to}`) {
           const n = this.shown.reduce((sum, v) => sum + (v.trial.grid ? 0 : v.trial.inView(this.from, this.to)), 0);
           this.tell(`${moment(this.from, this.ticks.step / 10)} to ${moment(this.to, this.ticks.step / 10)}: ${plural(n, 'attempt')} in view`);
           this.told = `${this.from}-${this.to}`;
@@ -451,16 +362,11 @@ class App {
 
   // recolour gives classes their colours again, after another theme, colouring or trial.
   recolour() {
-    const dark = document.documentElement.dataset.theme
-      ? document.documentElement.dataset.theme === 'dark'
-      : matchMedia('(prefers-color-scheme: dark)').matches;
-    this.root.dataset.theme = dark && !this.printing ? 'dark' : 'light';
+    this.root.style.colorScheme = this.printing ? 'light' : '';
     this.theme = new Theme(this.root);
     this.classes = colourings[this.colour].classes(this);
-    for (const v of this.shown) {
-      v.count();
-      for (const p of v.panels) for (const item of p.items) item.key.style[item.part.hatch ? 'borderColor' : 'background'] = this.theme.read(item.part.colour);
-    }
+    this.theme.probe.remove();
+    for (const v of this.shown) v.count();
     this.showLegend();
     this.draw();
   }
@@ -491,7 +397,6 @@ class App {
       }
       v.paint();
     }
-    this.legendNote.textContent = this.shown.some((v) => v.layout.heat) ? '' : colourings[this.colour].note?.(this) ?? '';
     this.showLegend();
     this.drawRest();
   }
@@ -532,13 +437,6 @@ class App {
     new MutationObserver(() => this.recolour()).observe(document.documentElement, { attributeFilter: ['data-theme'] });
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.recolour());
     addEventListener('scroll', () => this.shown.some((v) => v.stale) && this.draw(), { passive: true });
-    addEventListener('hashchange', async () => {
-      const own = readAddress();
-      if (!Object.keys(own).length) return;
-      this.wanted(own);
-      await this.show();
-      this.restore(own);
-    });
     const print = (on) => {
       this.printing = on;
       this.main.style.width = on ? '700px' : ''; // about that of a sheet: what is drawn for a wider place would be squeezed
@@ -551,66 +449,9 @@ class App {
     addEventListener('afterprint', () => print(false));
   }
 
-  search(query) {
-    this.query = query;
-    for (const v of this.shown) v.found = findIn(v.trial, query);
-    const hits = this.hits();
-    const words = [];
-    const jobs = this.shown.reduce((sum, v) => sum + (v.found?.jobs.length ?? 0), 0);
-    if (hits > jobs) words.push(plural(hits - jobs, 'hit'));
-    if (jobs) words.push(plural(jobs, 'job'));
-    this.foundText.textContent = query.trim() === '' ? '' : words.join(', ') || (this.folded() ? 'no job' : 'none');
-    for (const b of this.foundSteps) b.disabled = hits === 0;
-    this.draw();
-  }
-
-  hits() {
-    return this.shown.reduce((sum, v) => sum + (v.found ? v.found.list.length + v.found.jobs.length : 0), 0);
-  }
-
   // folded says whether the page has no single attempts of any trial that is shown.
   folded() {
     return this.shown.length > 0 && this.shown.every((v) => v.trial.grid);
-  }
-
-  // step selects the next or previous attempt that the search found.
-  step(by) {
-    const views = this.shown.filter((v) => v.found?.list.length);
-    if (!views.length) {
-      this.stepJob(by);
-      return;
-    }
-    let v = views.indexOf(this.sel?.view);
-    let k = v < 0 ? -1 : views[v].found.list.indexOf(this.sel.bar);
-    if (k < 0) {
-      [v, k] = by > 0 ? [0, -1] : [views.length - 1, views.at(-1).found.list.length];
-    }
-    k += by;
-    if (k < 0) {
-      v = (v + views.length - 1) % views.length;
-      k = views[v].found.list.length - 1;
-    } else if (k >= views[v].found.list.length) {
-      v = (v + 1) % views.length;
-      k = 0;
-    }
-    this.select({ view: views[v], bar: views[v].found.list[k] }, true);
-    this.tell(`hit ${k + 1} of ${views[v].found.list.length} in ${views[v].trial.title}`);
-  }
-
-  // stepJob picks the next or previous job that the search found in trials without single
-  // attempts, and shows when it ran.
-  stepJob(by) {
-    const found = this.shown.flatMap((v) => (v.found?.jobs ?? []).map((k) => [v.trial, v.trial.jobs[k]]));
-    const ids = [...new Set(found.map(([, j]) => j.id))];
-    if (!ids.length) return;
-    const at = ids.indexOf(this.job);
-    const id = ids[at < 0 ? (by > 0 ? 0 : ids.length - 1) : (at + by + ids.length) % ids.length];
-    const [trial, j] = found.find(([, other]) => other.id === id);
-    if (this.job !== id) this.pickJob(id);
-    const end = Number.isNaN(j.end) ? trial.last : j.end;
-    const room = Math.max((end - j.submit) * 0.25, 1000);
-    this.zoom(j.submit - room, end + room);
-    this.tell(`job ${ids.indexOf(id) + 1} of ${ids.length}: ${j.name || 'job'}, ${j.id}`);
   }
 
   pickJob(id) {

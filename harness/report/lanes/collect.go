@@ -2,7 +2,6 @@ package lanes
 
 import (
 	"cmp"
-	"slices"
 	"strconv"
 
 	"heddle/traces"
@@ -32,8 +31,6 @@ type bar struct {
 	written       int64
 	cpuMs         int64
 	error         int32
-	container     int32
-	hosts         int32 // hosts of the split
 	decision      int32 // place in data.decisions, from 1; 0: none
 }
 
@@ -42,7 +39,6 @@ type decision struct {
 	id      int64
 	at      int64
 	reason  int32
-	values  int32
 	outcome int32
 	askedMs int64 // from the decision to the container, in ms, or unknown
 	bind    int32 // the map that was expected to come, or unknown
@@ -50,13 +46,12 @@ type decision struct {
 
 // job is one job. Times are unknown if the trace does not have them.
 type job struct {
-	id                  string
-	name, user, queue   int32
-	submit, master, end int64
-	outcome             traces.Outcome
-	maps, reduces       int32
-	containerMiB        [2]int64
-	deadlineMs          int64
+	id            string
+	name          int32
+	submit, end   int64
+	outcome       traces.Outcome
+	maps, reduces int32
+	containerMiB  [2]int64
 }
 
 // node is one node. Its slots are how many containers it holds: from its memory, or else as
@@ -80,25 +75,20 @@ type mark struct {
 
 // data is what a timeline keeps of one trial.
 type data struct {
-	from, to     int64 // first and last time of any event
-	begin, end   int64 // first submission, and last end of a job, between which is the makespan; end is unknown if none ended
-	attempts     int
-	plain        bool // details of attempts are left out: their containers, split hosts, and when they were decided
-	unlaunched   int
-	nodes        []node
-	jobs         []job
-	strings      []string
-	bars         []bar // in the order of their starts; none if there is a grid
-	decisions    []decision
-	masters      []master // ApplicationMasters on workers, in the order of their starts
-	neverStarted []wait
-	marks        []mark
-	moreMarks    int // marks that are left out
-	slots        []step
-	kindSlots    [2]int64 // of each worker for maps and for reduces; 0 and 0: a slot is for either
-	grid         *grid
-	samples      *samples
-	cached       []step // number of cached replicas of blocks
+	from, to   int64 // first and last time of any event
+	begin, end int64 // first submission, and last end of a job, between which is the makespan; end is unknown if none ended
+	attempts   int
+	unlaunched int
+	nodes      []node
+	jobs       []job
+	strings    []string
+	bars       []bar // in the order of their starts; none if there is a grid
+	decisions  []decision
+	masters    []master // ApplicationMasters on workers, in the order of their starts
+	marks      []mark
+	moreMarks  int      // marks that are left out
+	kindSlots  [2]int64 // of each worker for maps and for reduces; 0 and 0: a slot is for either
+	grid       *grid
 }
 
 // master is an attempt of an ApplicationMaster on a worker, where it takes the room of a task.
@@ -107,25 +97,15 @@ type master struct {
 	from, to  int64
 }
 
-// wait is a time for which a task was ready and had no container.
-type wait struct {
-	kind     traces.TaskKind
-	from, to int64
-}
-
-// step is a number from a time on.
-type step struct{ t, n int64 }
-
 // attempt returns whose bar it is.
 func (d *data) attempt(b bar) traces.Attempt {
 	return traces.Attempt{Task: traces.Task{Job: traces.JobID(d.jobs[b.job].id), Kind: b.kind, Index: b.index}, Number: b.number}
 }
 
-// collector makes the data of a trial from its events. It keeps details of attempts as long
-// as there are no more than detailed, and attempts one by one up to most.
+// collector makes the data of a trial from its events. It keeps attempts one by one up to
+// most, and sums beyond.
 type collector struct {
 	d         data
-	detailed  int
 	most      int
 	nodes     map[traces.Node]int32
 	jobs      map[traces.JobID]int32
@@ -136,50 +116,29 @@ type collector struct {
 	bars      map[traces.Attempt]int // all bars, until there is a grid
 	masters   map[traces.JobID]int   // running ApplicationMasters: places in d.masters
 	waiting   map[traces.Task]int64
-	hosts     map[traces.Task]int32 // split hosts of tasks that wait
 	decided   map[int64]decision
 	coming    map[traces.Attempt]decision // of attempts that start at the time of their decision's outcome
 	sizes     []int64                     // each node's MiB for containers at the start
-	memory    []memory                    // changes of nodes' memory
 	up        map[int32]int64             // when nodes last came up
 	down      map[int32]int               // open marks of nodes: places in d.marks
 	slow      map[int32]int
 	small     map[int32]int
-	cached    int64
 	begun     bool
 	submitted bool
 	header    traces.Header
 }
 
-// memory says that a node has so many MiB for containers from a time on.
-type memory struct {
-	t    int64
-	node int32
-	mib  int64
-}
+// mostMarks is how many marks a trial has at most.
+const mostMarks = 10_000
 
-// mostMarks is how many marks a trial has at most, and mostSteps how many steps a number.
-const mostMarks, mostSteps = 10_000, 20_000
-
-// thinned leaves out every second step if there are too many.
-func thinned(list []step) []step {
-	if len(list) < mostSteps {
-		return list
-	}
-	for i := range len(list) / 2 {
-		list[i] = list[2*i+1]
-	}
-	return list[:len(list)/2]
-}
-
-func newCollector(h traces.Header, detailed, most int) *collector {
+func newCollector(h traces.Header, most int) *collector {
 	c := &collector{
-		detailed: detailed, most: most, header: h,
+		most: most, header: h,
 		nodes: map[traces.Node]int32{}, jobs: map[traces.JobID]int32{}, strings: map[string]int32{"": 0},
-		running: map[traces.Attempt]int{}, bars: map[traces.Attempt]int{}, masters: map[traces.JobID]int{}, waiting: map[traces.Task]int64{}, hosts: map[traces.Task]int32{},
+		running: map[traces.Attempt]int{}, bars: map[traces.Attempt]int{}, masters: map[traces.JobID]int{}, waiting: map[traces.Task]int64{},
 		decided: map[int64]decision{}, coming: map[traces.Attempt]decision{}, up: map[int32]int64{}, down: map[int32]int{}, slow: map[int32]int{}, small: map[int32]int{},
 	}
-	c.d = data{strings: []string{""}, end: unknown, samples: newSamples()}
+	c.d = data{strings: []string{""}, end: unknown}
 	for _, n := range h.Cluster.Nodes {
 		i := c.node(n.Node)
 		c.d.nodes[i] = node{name: string(n.Node), rack: n.Rack, worker: n.Worker, mib: n.MemoryBytes >> 20}
@@ -204,7 +163,7 @@ func (c *collector) job(id traces.JobID) *job {
 	if !ok {
 		i = int32(len(c.d.jobs))
 		c.jobs[id] = i
-		c.d.jobs = append(c.d.jobs, job{id: string(id), submit: unknown, master: unknown, end: unknown})
+		c.d.jobs = append(c.d.jobs, job{id: string(id), submit: unknown, end: unknown})
 	}
 	return &c.d.jobs[i]
 }
@@ -231,7 +190,7 @@ func (c *collector) add(e traces.Event) {
 	case *traces.JobSubmitted:
 		c.submittedJob(e, t)
 	case *traces.JobStarted:
-		c.job(e.Job).master = t
+		c.job(e.Job)
 		c.endMaster(e.Job, t)
 		if n, ok := c.nodes[e.AMNode]; ok && c.d.nodes[n].worker && len(c.d.masters) < c.most {
 			c.masters[e.Job] = len(c.d.masters)
@@ -244,38 +203,20 @@ func (c *collector) add(e traces.Event) {
 		c.endMaster(e.Job, t)
 	case *traces.TaskScheduled:
 		c.waiting[e.Task] = t
-		if len(e.SplitHosts) > 0 && !c.d.plain {
-			c.hosts[e.Task] = c.text(hostList(e.SplitHosts))
-		}
 	case *traces.TaskFinished:
-		c.waited(e.Task, t)
+		delete(c.waiting, e.Task)
 	case *traces.AttemptStarted:
 		c.started(e, t)
 	case *traces.AttemptFinished:
 		c.finished(e, t)
 	case *traces.Decision:
 		if c.d.grid == nil {
-			d := decision{id: e.ID, at: t, reason: c.text(e.Reason), askedMs: unknown, bind: e.BindIndex}
-			if !c.d.plain {
-				d.values = c.text(e.Values)
-			}
-			c.decided[e.ID] = d
+			c.decided[e.ID] = decision{id: e.ID, at: t, reason: c.text(e.Reason), askedMs: unknown, bind: e.BindIndex}
 		}
 	case *traces.Actuation:
 		c.actuated(e)
 	case *traces.NodeUp, *traces.NodeDown, *traces.NodeCapacity, *traces.NodeSpeed, *traces.Note:
 		c.marked(e, t)
-	case *traces.NodeSample:
-		c.d.samples.add(t, c.node(e.Node), e)
-	case *traces.BlockCached:
-		if c.cached++; e.Gone {
-			c.cached -= 2
-		}
-		if k := len(c.d.cached); k > 0 && c.d.cached[k-1].t == t {
-			c.d.cached[k-1].n = c.cached
-		} else {
-			c.d.cached = append(thinned(c.d.cached), step{t, c.cached})
-		}
 	}
 }
 
@@ -287,42 +228,14 @@ func (c *collector) endMaster(id traces.JobID, t int64) {
 	}
 }
 
-func hostList(hosts []traces.Node) string {
-	var b []byte
-	for i, h := range hosts {
-		if i > 0 {
-			b = append(b, ", "...)
-		}
-		b = append(b, h...)
-	}
-	return string(b)
-}
-
 func (c *collector) submittedJob(e *traces.JobSubmitted, t int64) {
 	j := c.job(e.Job)
-	j.submit, j.maps, j.reduces, j.deadlineMs = t, e.Maps, e.Reduces, e.DeadlineMs
-	j.name, j.user, j.queue = c.text(cmp.Or(e.Workload, e.Name)), c.text(e.User), c.text(e.Queue)
+	j.submit, j.maps, j.reduces, j.name = t, e.Maps, e.Reduces, c.text(cmp.Or(e.Workload, e.Name))
 	j.containerMiB = [2]int64{e.MapMemoryBytes >> 20, e.ReduceMemoryBytes >> 20}
 	if !c.submitted {
 		c.submitted, c.d.begin = true, t
 	}
 	c.d.begin = min(c.d.begin, t)
-}
-
-// waited ends the wait of a task that never got a container.
-func (c *collector) waited(task traces.Task, t int64) {
-	since, ok := c.waiting[task]
-	if !ok {
-		return
-	}
-	delete(c.waiting, task)
-	delete(c.hosts, task)
-	w := wait{task.Kind, since, t}
-	if g := c.d.grid; g != nil {
-		g.wait(w)
-	} else {
-		c.d.neverStarted = append(c.d.neverStarted, w)
-	}
 }
 
 func (c *collector) started(e *traces.AttemptStarted, t int64) {
@@ -336,22 +249,14 @@ func (c *collector) started(e *traces.AttemptStarted, t int64) {
 	if n := &c.d.nodes[b.node]; n.rack == "" {
 		n.rack = e.Rack
 	}
-	since, ready := c.waiting[e.Attempt.Task]
-	if ready {
+	if since, ready := c.waiting[e.Attempt.Task]; ready {
 		b.waited = t - since
 	}
-	b.hosts = c.hosts[e.Attempt.Task]
 	delete(c.waiting, e.Attempt.Task)
-	if c.d.attempts++; c.d.attempts > c.detailed && !c.d.plain {
-		c.leaveDetails()
-	}
-	if c.d.attempts > c.most && c.d.grid == nil {
+	if c.d.attempts++; c.d.attempts > c.most && c.d.grid == nil {
 		c.fold()
 	}
-	if g := c.d.grid; g != nil {
-		if ready {
-			g.wait(wait{b.kind, since, t})
-		}
+	if c.d.grid != nil {
 		i := len(c.live)
 		if k := len(c.free); k > 0 {
 			i, c.free = c.free[k-1], c.free[:k-1]
@@ -361,9 +266,6 @@ func (c *collector) started(e *traces.AttemptStarted, t int64) {
 		}
 		c.running[e.Attempt] = i
 		return
-	}
-	if !c.d.plain {
-		b.container = c.text(e.Container)
 	}
 	c.running[e.Attempt], c.bars[e.Attempt] = len(c.d.bars), len(c.d.bars)
 	c.d.bars = append(c.d.bars, b)
@@ -443,8 +345,6 @@ func (c *collector) marked(e traces.Event, t int64) {
 		c.open(c.down, mark{what: "down", node: i, from: t, to: unknown, text: e.Reason})
 		if up, ok := c.up[i]; ok && up == t { // found lost when it came back, which stands first
 			c.close(c.down, i, t)
-		} else {
-			c.memory = append(c.memory, memory{t, i, 0})
 		}
 	case *traces.NodeUp:
 		i := c.node(e.Node)
@@ -457,7 +357,6 @@ func (c *collector) marked(e traces.Event, t int64) {
 		}
 		c.close(c.down, i, t)
 		c.up[i] = t
-		c.memory = append(c.memory, memory{t, i, n.mib})
 	case *traces.NodeSpeed:
 		i := c.node(e.Node)
 		c.close(c.slow, i, t)
@@ -471,7 +370,6 @@ func (c *collector) marked(e traces.Event, t int64) {
 		if whole := c.d.nodes[i].mib; mib < whole && mib >= 0 {
 			c.open(c.small, mark{what: "capacity", node: i, from: t, to: unknown, share: float64(mib) / float64(whole), text: strconv.FormatInt(mib, 10) + " of " + strconv.FormatInt(whole, 10) + " MiB left for containers"})
 		}
-		c.memory = append(c.memory, memory{t, i, mib})
 	}
 }
 
@@ -500,17 +398,11 @@ func (c *collector) close(list map[int32]int, n int32, t int64) {
 	}
 }
 
-// fold replaces the bars by sums.
+// fold replaces the bars by sums, and keeps of the strings only the names of jobs.
 func (c *collector) fold() {
 	d := &c.d
 	d.grid = newGrid(len(d.nodes), d.from)
-	for _, w := range d.neverStarted {
-		d.grid.wait(w)
-	}
 	for _, b := range d.bars {
-		if b.waited != unknown {
-			d.grid.wait(wait{b.kind, b.from - b.waited, b.from})
-		}
 		if b.to != unknown {
 			d.grid.add(b)
 		}
@@ -519,64 +411,19 @@ func (c *collector) fold() {
 		c.live = append(c.live, d.bars[i])
 		c.running[a] = len(c.live) - 1
 	}
-	d.bars, d.decisions, d.neverStarted, c.bars, c.decided, c.coming = nil, nil, nil, nil, nil, nil
-	c.keepStrings()
-}
-
-// leaveDetails drops what is kept of each attempt for those who look at one.
-func (c *collector) leaveDetails() {
-	d := &c.d
-	d.plain = true
-	for i := range d.bars {
-		d.bars[i].container, d.bars[i].hosts = 0, 0
-	}
-	for i := range d.decisions {
-		d.decisions[i].values = 0
-	}
-	c.hosts = map[traces.Task]int32{}
-	c.keepStrings()
-}
-
-// keepStrings drops the strings that nothing has.
-func (c *collector) keepStrings() {
-	d := &c.d
+	d.bars, d.decisions, c.bars, c.decided, c.coming = nil, nil, nil, nil, nil
 	old := d.strings
 	d.strings, c.strings = []string{""}, map[string]int32{"": 0}
-	keep := func(places ...*int32) {
-		for _, p := range places {
-			*p = c.text(old[*p])
-		}
-	}
 	for i := range d.jobs {
-		keep(&d.jobs[i].name, &d.jobs[i].user, &d.jobs[i].queue)
-	}
-	for i := range d.bars {
-		b := &d.bars[i]
-		keep(&b.error, &b.container, &b.hosts)
-	}
-	for i := range d.decisions {
-		keep(&d.decisions[i].reason, &d.decisions[i].values, &d.decisions[i].outcome)
-	}
-	for id, x := range c.decided {
-		keep(&x.reason, &x.values)
-		c.decided[id] = x
-	}
-	for id, x := range c.coming {
-		keep(&x.reason, &x.values, &x.outcome)
-		c.coming[id] = x
+		d.jobs[i].name = c.text(old[d.jobs[i].name])
 	}
 }
 
-// finish returns the trial's data. Attempts and waits without an end last until the last
-// event.
+// finish returns the trial's data. Attempts without an end last until the last event.
 func (c *collector) finish() *data {
 	d := &c.d
 	for _, i := range c.masters {
 		d.masters[i].to = d.to
-	}
-	if len(c.waiting)+len(d.neverStarted) > c.most && d.grid == nil {
-		c.leaveDetails()
-		c.fold()
 	}
 	for _, i := range c.running {
 		if d.grid != nil {
@@ -584,18 +431,6 @@ func (c *collector) finish() *data {
 			d.grid.add(c.live[i])
 		} else {
 			d.bars[i].to = d.to
-		}
-	}
-	waits := make([]wait, 0, len(c.waiting))
-	for task, since := range c.waiting {
-		waits = append(waits, wait{task.Kind, since, d.to})
-	}
-	slices.SortFunc(waits, func(a, b wait) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.kind, b.kind)) })
-	for _, w := range waits {
-		if d.grid != nil {
-			d.grid.wait(w)
-		} else {
-			d.neverStarted = append(d.neverStarted, w)
 		}
 	}
 	c.countSlots()

@@ -1,8 +1,6 @@
 // Data of trials: blocks of base64 of gzip of a JSON head and columns of whole numbers, as
 // encode.go makes them. Times are in ms; here they count from the trial's first submission.
 
-const MAP = 0;
-const REDUCE = 1;
 const levelNames = ['unknown', 'cache', 'node', 'rack', 'off'];
 const outcomeNames = ['unfinished', 'succeeded', 'failed', 'killed'];
 
@@ -85,50 +83,22 @@ class Counted {
   }
 }
 
-// Steps is a number that changes at known times.
-class Steps {
-  constructor(times, values) {
-    this.times = times;
-    this.values = values;
-    this.sums = new Float64Array(times.length + 1);
-    for (let i = 1; i < times.length; i++) this.sums[i] = this.sums[i - 1] + values[i - 1] * (times[i] - times[i - 1]);
-  }
-
-  at(t) {
-    const k = above(this.times, t);
-    return k === 0 ? 0 : this.values[k - 1];
-  }
-
-  upTo(t) {
-    const k = above(this.times, t);
-    return k === 0 ? 0 : this.sums[k - 1] + this.values[k - 1] * (t - this.times[k - 1]);
+// Binned is how many intervals hold at each time, from sums over bins.
+class Binned {
+  constructor(from, width, sums) {
+    Object.assign(this, { from, width, sums });
+    this.most = sums.reduce((a, b) => Math.max(a, b), 0) / width;
   }
 
   mean(from, to) {
-    return (this.upTo(to) - this.upTo(from)) / (to - from);
+    let sum = 0;
+    for (let bin = Math.max(0, Math.floor((from - this.from) / this.width)); bin < this.sums.length; bin++) {
+      const start = this.from + bin * this.width;
+      if (start >= to) break;
+      sum += this.sums[bin] * (Math.min(to, start + this.width) - Math.max(from, start)) / this.width;
+    }
+    return sum / (to - from);
   }
-
-  get most() {
-    return this.values.reduce((a, b) => Math.max(a, b), 0);
-  }
-}
-
-// Binned is a number of which sums over bins are known.
-class Binned extends Steps {
-  constructor(from, width, sums) {
-    super(Float64Array.from({ length: sums.length + 1 }, (_, i) => from + i * width), Float64Array.from([...sums, 0], (s) => s / width));
-  }
-}
-
-// hold fills gaps of up to three bins with the number before: agents report about once a bin.
-function hold(line) {
-  let last = NaN;
-  let gap = 0;
-  return line.map((x) => {
-    gap = Number.isNaN(x) ? gap + 1 : 0;
-    if (gap === 0 || gap > 3) last = x;
-    return last;
-  });
 }
 
 // Trial is one trial: its facts, and columns of its attempts by name.
@@ -148,22 +118,20 @@ class Trial {
       name, rack: column('nodeRack')[i], worker: column('nodeWorker')[i] === 1, slots: column('nodeSlots')[i], lanes: 0, bars: 0,
     }));
     this.racks = head.racks.map((name) => name || 'no rack');
-    const [submit, master, end] = ['jobSubmit', 'jobMaster', 'jobEnd'].map(known);
+    const [submit, end] = ['jobSubmit', 'jobEnd'].map(known);
     this.jobs = head.jobIds.map((id, i) => ({
-      id, name: this.strings[column('jobName')[i]], user: this.strings[column('jobUser')[i]], queue: this.strings[column('jobQueue')[i]],
-      submit: submit[i], master: master[i], end: end[i], outcome: column('jobOutcome')[i],
-      maps: column('jobMaps')[i], reduces: column('jobReduces')[i], deadlineMs: column('jobDeadline')[i], bars: [],
+      id, name: this.strings[column('jobName')[i]], submit: submit[i], end: end[i], outcome: column('jobOutcome')[i],
+      maps: column('jobMaps')[i], reduces: column('jobReduces')[i], bars: [],
     }));
     this.jobPlace = new Map(this.jobs.map((j, i) => [j.id, i]));
-    for (const name of ['length', 'waited', 'node', 'lane', 'job', 'index', 'number', 'flags', 'first', 'second', 'read', 'shuffled', 'written', 'cpu', 'error', 'container', 'hosts']) {
+    for (const name of ['length', 'waited', 'node', 'lane', 'job', 'index', 'number', 'flags', 'first', 'second', 'read', 'shuffled', 'written', 'cpu', 'error']) {
       this[name === 'length' ? 'lasts' : name === 'first' ? 'part1' : name === 'second' ? 'part2' : name] = column(name);
     }
     this.from = times('from');
     this.count = this.from.length;
     this.to = this.from.map((t, i) => t + this.lasts[i]);
     this.decisions = {
-      id: column('decisionId'), before: column('decisionBefore'), reason: column('decisionReason'), values: column('decisionValues'),
-      outcome: column('decisionOutcome'), asked: column('decisionAsked'), bind: column('decisionBind'),
+      id: column('decisionId'), before: column('decisionBefore'), reason: column('decisionReason'), outcome: column('decisionOutcome'), asked: column('decisionAsked'), bind: column('decisionBind'),
     };
     let decided = 0; // decisions are in the order of their attempts
     this.decision = this.flags.map((f) => ((f >> 10) & 1 ? ++decided : 0));
@@ -173,10 +141,9 @@ class Trial {
     }));
     this.marks = head.marks.map((m) => ({ ...m, from: m.from - base, to: m.to < 0 ? this.last : m.to - base }));
     this.readWhy(column('whyCount'), column('whySentence'));
-    this.readGrid(columns, base);
+    this.readGrid(column('grid'), base);
     this.arrange();
-    this.readSeries(column, times);
-    this.readSamples(columns.sample ?? [], base);
+    this.sortedEnds = Float64Array.from(this.to).sort();
   }
 
   isReduce(i) { return (this.flags[i] & 1) === 1; }
@@ -192,14 +159,6 @@ class Trial {
   id(i) {
     const task = `${this.jobs[this.job[i]].id.replace(/^job_/, '')}_${this.isReduce(i) ? 'r' : 'm'}_${String(this.index[i]).padStart(6, '0')}`;
     return `${task}_${this.number[i]}`;
-  }
-
-  // find returns the attempt of an id, or -1.
-  find(id) {
-    const parts = /^(.*)_([mr])_(\d+)_(\d+)$/.exec(id);
-    const job = parts && (this.jobPlace.get('job_' + parts[1]) ?? this.jobPlace.get(parts[1]));
-    if (job === undefined || job === null) return -1;
-    return this.jobs[job].bars.find((i) => this.isReduce(i) === (parts[2] === 'r') && this.index[i] === +parts[3] && this.number[i] === +parts[4]) ?? -1;
   }
 
   // attemptsOf returns all attempts of a task.
@@ -250,81 +209,24 @@ class Trial {
     return Array.from(this.whySentence.subarray(start, start + this.whyCount[i]), (k) => this.head.why[k]);
   }
 
-  readSeries(column, times) {
-    if (this.grid) {
-      const { from, width, bins, rows, kinds, waits } = this.grid;
-      const sum = (wanted) => {
-        const sums = new Float64Array(bins);
-        for (const k of wanted) for (let i = 0; i < rows * bins; i++) sums[i % bins] += kinds[k][i];
-        return new Binned(from, width, sums);
-      };
-      this.running = [sum([0, 1, 2, 3, 4]), sum([5])];
-      this.runningAll = sum([0, 1, 2, 3, 4, 5]);
-      this.waiting = waits.map((w) => new Binned(from, width, w));
-    } else {
-      const all = Array.from({ length: this.count }, (_, i) => i);
-      this.running = [false, true].map((reduce) => {
-        const some = all.filter((i) => this.isReduce(i) === reduce);
-        return new Counted(some.map((i) => this.from[i]), some.map((i) => this.to[i]));
-      });
-      this.runningAll = new Counted(this.from, this.to);
-      const [kind, from, to] = [column('waitKind'), times('waitFrom'), times('waitTo')];
-      this.waiting = [MAP, REDUCE].map((k) => {
-        const some = all.filter((i) => this.isReduce(i) === (k === REDUCE) && this.waited[i] > 0);
-        const others = Array.from(kind.keys()).filter((i) => kind[i] === k);
-        return new Counted([...some.map((i) => this.from[i] - this.waited[i]), ...others.map((i) => from[i])], [...some.map((i) => this.from[i]), ...others.map((i) => to[i])]);
-      });
-    }
-    this.runningMasters = new Counted(this.masters.map((m) => m.from), this.masters.map((m) => m.to));
-    this.slots = column('slotsT').length ? new Steps(times('slotsT'), column('slotsN')) : null;
-    const [maps, reduces] = this.head.kindSlots;
-    this.kindSlots = this.slots && maps + reduces > 0 ? this.head.kindSlots.map((n) => n / (maps + reduces)) : null; // shares of the slots
-    this.cached = column('cachedT').length ? new Steps(times('cachedT'), column('cachedN')) : null;
-    this.sortedEnds = Float64Array.from(this.to).sort();
-  }
-
   // inView is how many bars are at least partly between two times.
   inView(from, to) {
     return above(this.from, to) - above(this.sortedEnds, from);
   }
 
-  readGrid(columns, base) {
+  readGrid(cells, base) {
     const g = this.head.grid;
-    if (!g) return;
-    this.grid = { perRow: g.perRow, width: g.widthMs, from: g.from - base, rows: g.rows, bins: g.bins, kinds: columns.grid, waits: columns.gridWait };
-    for (let r = 0; r < g.rows; r++) {
-      if (columns.grid.some((cells) => cells.subarray(r * g.bins, (r + 1) * g.bins).some((ms) => ms > 0))) {
-        for (let n = r * g.perRow; n < Math.min((r + 1) * g.perRow, this.nodes.length); n++) this.nodes[n].worker = true;
-      }
+    if (!g) {
+      this.running = new Counted(this.from, this.to);
+      return;
     }
-  }
-
-  // readSamples makes of each metric a list of lines: of each node, or of all nodes the mean,
-  // the least and the greatest. A bin without a number is NaN.
-  readSamples(lists, base) {
-    const s = this.head.samples;
-    this.samples = null;
-    if (!s) return;
-    const each = s.nodes.length || 3;
-    this.samples = { from: s.from - base, width: s.widthMs, bins: s.bins, nodes: s.nodes, of: s.of, metrics: {} };
-    s.metrics.forEach((name, k) => {
-      const lines = lists.slice(k * each, (k + 1) * each).map((list) => list.map((x) => (x === 0 ? NaN : (x - 1) * s.units[k])));
-      let mean = lines[0];
-      if (s.nodes.length) {
-        const held = lines.map(hold);
-        mean = mean.map((_, bin) => {
-          const some = held.map((l) => l[bin]).filter((x) => !Number.isNaN(x));
-          return some.length ? some.reduce((a, b) => a + b) / some.length : NaN;
-        });
-      }
-      const greatest = (line) => line.reduce((a, x) => (x > a ? x : a), 0);
-      this.samples.metrics[name] = { lines, mean, most: Math.max(...lines.map(greatest)), total: greatest(mean) * s.of };
+    this.grid = { perRow: g.perRow, width: g.widthMs, from: g.from - base, rows: g.rows, bins: g.bins, cells };
+    const sums = new Float64Array(g.bins);
+    cells.forEach((ms, i) => {
+      sums[i % g.bins] += ms;
+      const first = Math.floor(i / g.bins) * g.perRow;
+      if (ms > 0) for (let n = first; n < Math.min(first + g.perRow, this.nodes.length); n++) this.nodes[n].worker = true;
     });
-  }
-
-  sampleAt(metric, t) {
-    const s = this.samples;
-    const line = s?.metrics[metric]?.mean;
-    return line ? line[Math.floor((t - s.from) / s.width)] ?? NaN : NaN;
+    this.running = new Binned(this.grid.from, g.widthMs, sums);
   }
 }

@@ -39,13 +39,17 @@ function facts(trial, i) {
   const rack = trial.racks[node.rack];
   add('Ran', `${moment(trial.from[i], 10)} to ${moment(trial.to[i], 10)}${trial.outcome(i) === 0 ? ', its end is not in the trace' : ''}`);
   add('Took', exact(trial.lasts[i]));
-  add('Waited', trial.waited[i] < 0 || waitsFrom(trial) === '' ? '' : `${time(trial.waited[i])} for a container, ${waitsFrom(trial)}`);
+  // Traces of other tools do not tell when containers were asked for.
+  const since = { simulated: 'the submission of the job, with the start of its ApplicationMaster', imported: '' }[trial.entry.origin] ?? 'when the ApplicationMaster asked for it';
+  add('Waited', trial.waited[i] < 0 || !since ? '' : `${time(trial.waited[i])} for a container, from ${since}`);
+  const ends = [trial.part1[i], trial.part2[i]].filter((p) => p > 0).map((p) => p - 1);
+  const parts = trial.isReduce(i) ? (ends.length > 1 ? ['shuffle', 'sort', 'reduce and write'] : ['shuffle', 'the rest']) : ['read and map', 'merge'];
+  if (ends.length) add('Phases', [...ends, trial.lasts[i]].map((end, k) => `${parts[k]} ${time(Math.max(0, end - (ends[k - 1] ?? 0)))}`).join(', '));
   add('On', `${node.name}${rack === 'no rack' ? '' : ', rack ' + rack}, lane ${trial.lane[i] + 1} of ${node.lanes}`);
   add('Job', `${job.name || 'unnamed'}, ${job.id}`);
   if (!trial.isReduce(i)) {
     add('Input', levelWords[levelNames[Math.min(trial.replica(i), 4)]]);
     if (trial.split(i) > 0) add('By its split', levelNames[Math.min(trial.split(i), 4)]);
-    add('Split’s hosts', trial.strings[trial.hosts[i]] ?? '');
   }
   add(trial.isReduce(i) ? 'Fetched' : 'Read', bytes(trial.isReduce(i) ? trial.shuffled[i] : trial.read[i]));
   add(trial.isReduce(i) ? 'Wrote' : 'Put out', bytes(trial.written[i]));
@@ -53,15 +57,13 @@ function facts(trial, i) {
   if (trial.isSpeculative(i)) add('Speculative', 'yes: started beside a running attempt of the same task');
   const d = trial.decision[i] - 1;
   if (d >= 0) {
-    const { id, before, reason, values, outcome, asked, bind } = trial.decisions;
-    add('Decision', `number ${id[d]}${before.length ? ` at ${moment(trial.from[i] - before[d], 10)}` : ''}${trial.strings[reason[d]] ? ', reason: ' + trial.strings[reason[d]] : ''}`);
+    const { id, before, reason, outcome, asked, bind } = trial.decisions;
+    add('Decision', `number ${id[d]} at ${moment(trial.from[i] - before[d], 10)}${trial.strings[reason[d]] ? ', reason: ' + trial.strings[reason[d]] : ''}`);
     add('Carried out', `${trial.strings[outcome[d]]}${asked[d] >= 0 ? `, container after ${time(asked[d])}` : ''}`);
     if (bind[d] > 0 && !trial.isReduce(i)) add('Expected', bind[d] === 1 ? `map ${trial.index[i]}, as it came` : `map ${bind[d] - 2}, but map ${trial.index[i]} came`);
-    add('Values', trial.strings[values[d]]);
   }
   add('Error', trial.strings[trial.error[i]] ?? '');
   add('Attempt', 'attempt_' + trial.id(i));
-  add('Container', trial.strings[trial.container[i]] ?? '');
   if (trial.base !== 0) add('Trace’s clock', `${moment(trial.from[i] + trial.base, 10)}, as in heddle trace`);
   return list;
 }
@@ -89,9 +91,9 @@ function showDetails(app) {
   const i = sel.bar;
   const job = trial.jobs[trial.job[i]];
   const outcome = outcomeNames[trial.outcome(i)];
-  const cls = app.classes[colourings[app.colour].of(trial, i, app)];
+  const cls = app.classes[colourings[app.colour].of(trial, i)];
   const swatch = element('span', { class: 'lanes-swatch' });
-  swatch.style.background = cls?.colour ?? app.theme.faint;
+  swatch.style.background = cls?.colour ?? app.theme.soft;
   const close = element('button', { class: 'lanes-icon', type: 'button', 'aria-label': 'Clear the selection', title: 'Clear the selection (Esc)', click: () => app.select(null) }, '✕');
   body.append(
     element('header', {},
@@ -105,7 +107,6 @@ function showDetails(app) {
   } else if (trial.whyCount.length === 0 && app.reasoned) {
     body.append(element('p', { class: 'lanes-hint' }, `This page has no reasons for this trial. On a terminal: heddle trace why FILE ${'task_' + trial.id(i).replace(/_\d+$/, '')}`));
   }
-  body.append(phases(app, trial, i));
   const list = element('dl', {});
   for (const [name, value] of facts(trial, i)) {
     const what = element('dd', {});
@@ -114,7 +115,7 @@ function showDetails(app) {
     } else {
       what.append(value);
     }
-    if (/^(Attempt|Container|Values|Error)$/.test(name)) what.className = 'lanes-mono';
+    if (/^(Attempt|Error)$/.test(name)) what.className = 'lanes-mono';
     list.append(element('div', {}, element('dt', {}, name), what));
   }
   body.append(list);
@@ -124,26 +125,6 @@ function showDetails(app) {
     element('span', {}, `On ${short(place(trial, i), 24)}`), step('‹', 'Previous attempt on this node (P)', node[0]), step('›', 'Next attempt on this node (N)', node[1]),
     element('span', {}, 'Of this job'), step('‹', 'Previous attempt of this job (K)', ofJob[0]), step('›', 'Next attempt of this job (J)', ofJob[1])));
   elsewhere(app, body, trial, i);
-}
-
-// phases is a bar of the parts of an attempt.
-function phases(app, trial, i) {
-  if (trial.part1[i] === 0 || trial.lasts[i] <= 0) return '';
-  const classes = colourings.phase.classes(app);
-  const strip = element('div', { class: 'lanes-phases', 'aria-hidden': 'true' });
-  const words = [];
-  let start = trial.from[i];
-  for (const [cls, end] of colourings.phase.parts(trial, i)) {
-    const piece = element('span', {});
-    piece.style.background = classes[cls].colour;
-    piece.style.flexGrow = String(Math.max(end - start, 0.001));
-    strip.append(piece);
-    const key = element('i', {});
-    key.style.background = classes[cls].colour;
-    words.push(element('span', {}, key, `${classes[cls].short} ${time(end - start)}`));
-    start = end;
-  }
-  return element('div', { class: 'lanes-phase' }, strip, element('p', {}, words));
 }
 
 // elsewhere lists other attempts of the task, and the task in other trials.
@@ -218,15 +199,8 @@ function overall(app, body) {
   for (const { trial } of app.shown) {
     const list = element('dl', {});
     const add = (name, value) => list.append(element('div', {}, element('dt', {}, name), element('dd', {}, value)));
-    const to = Math.min(app.to, trial.last);
     if (!trial.grid) add('Attempts', `${whole(trial.inView(app.from, app.to))} of ${whole(trial.count)}`);
-    if (to > app.from) {
-      const [maps, reduces] = trial.running.map((r) => r.mean(app.from, to));
-      add('Running, mean', `${three(maps)} maps, ${three(reduces)} reduces`);
-      if (trial.kindSlots) add('Idle slots, mean', `${three(idleKind(trial, MAP, app.from, to))} for maps, ${three(idleKind(trial, REDUCE, app.from, to))} for reduces`);
-      else if (trial.slots) add('Idle slots, mean', three(Math.max(0, idleSlots(trial, app.from, to))));
-      if (waitsFrom(trial) !== '') add('Waiting, mean', three(trial.waiting[MAP].mean(app.from, to) + trial.waiting[REDUCE].mean(app.from, to)));
-    }
+    add('Running, mean', three(trial.running.mean(app.from, app.to)));
     body.append(element('h4', {}, trial.title), list);
     if (trial.grid && app.job === '') cut(app, body, trial);
   }
@@ -252,7 +226,7 @@ function showTable(app, start = 0) {
     const pick = element('button', { type: 'button', class: 'lanes-link', click: () => app.select({ view, bar: i }, true) }, attemptTitle(trial, i));
     return element('tr', { 'aria-current': current ? 'true' : undefined },
       element('th', { scope: 'row' }, pick), element('td', {}, trial.title), element('td', {}, short(trial.jobs[trial.job[i]].name || trial.jobs[trial.job[i]].id, 60)),
-      element('td', {}, short(place(trial, i), 60)), element('td', { class: 'lanes-number' }, moment(trial.from[i], 10)), element('td', { class: 'lanes-number' }, time(trial.lasts[i])),
+      element('td', {}, short(place(trial, i), 60)), element('td', { class: 'number' }, moment(trial.from[i], 10)), element('td', { class: 'number' }, time(trial.lasts[i])),
       element('td', {}, trial.isReduce(i) ? 'reduce' : levelNames[Math.min(trial.replica(i), 4)]), element('td', {}, outcomeNames[trial.outcome(i)]));
   });
   const folded = app.shown.filter((v) => v.trial.grid).map((v) => v.trial.title);
@@ -261,7 +235,7 @@ function showTable(app, start = 0) {
     element('p', {}, list.length ? `${whole(start + 1)} to ${whole(Math.min(start + tableRows, list.length))} of ${plural(list.length, 'attempt')} in view. ` : 'No attempts in view. ',
       folded.length ? `Of ${folded.join(', ')} the page has no single attempts. ` : '', page('Earlier', start - tableRows), ' ', page('Later', start + tableRows)),
     element('div', { class: 'lanes-scroll', tabindex: '0', role: 'region', 'aria-label': 'Attempts in view' }, element('table', {},
-      element('thead', {}, element('tr', {}, ['Attempt', 'Trial', 'Job', 'Node', 'Start', 'Took', 'Input', 'Outcome'].map((t) => element('th', { scope: 'col', class: t === 'Start' || t === 'Took' ? 'lanes-number' : undefined }, t)))),
+      element('thead', {}, element('tr', {}, ['Attempt', 'Trial', 'Job', 'Node', 'Start', 'Took', 'Input', 'Outcome'].map((t) => element('th', { scope: 'col', class: t === 'Start' || t === 'Took' ? 'number' : undefined }, t)))),
       element('tbody', {}, rows))),
   );
 }

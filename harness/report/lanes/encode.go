@@ -6,8 +6,6 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
-	"math"
-	"slices"
 
 	"heddle/traces"
 	"heddle/traces/printable"
@@ -30,7 +28,6 @@ type head struct {
 	Marks    []headMark   `json:"marks"`
 	More     int          `json:"moreMarks,omitempty"`
 	Grid     *headGrid    `json:"grid,omitempty"`
-	Samples  *headSamples `json:"samples,omitempty"`
 	Why      []string     `json:"why,omitempty"` // sentences, each once
 	Columns  []headColumn `json:"columns"`
 }
@@ -55,18 +52,6 @@ type headGrid struct {
 	From    int64 `json:"from"`
 	Rows    int   `json:"rows"`
 	Bins    int   `json:"bins"`
-}
-
-type headSamples struct {
-	Count   int       `json:"count"`
-	From    int64     `json:"from"`
-	WidthMs int64     `json:"widthMs"`
-	Bins    int       `json:"bins"`
-	Metrics []string  `json:"metrics"`
-	Units   []float64 `json:"units"`
-	// Nodes are the nodes of which each bin has a mean; none if there are too many nodes.
-	Nodes []int32 `json:"nodes"`
-	Of    int     `json:"of"` // number of nodes with samples
 }
 
 // block is a block that is being made: columns of whole numbers, each stored as the
@@ -103,14 +88,8 @@ func (d *data) encode(why [][]string) string {
 	b.nodes(d)
 	b.jobs(d)
 	b.bars(d)
-	b.column("waitKind", len(d.neverStarted), func(i int) int64 { return int64(d.neverStarted[i].kind) })
-	b.column("waitFrom", len(d.neverStarted), func(i int) int64 { return d.neverStarted[i].from })
-	b.column("waitTo", len(d.neverStarted), func(i int) int64 { return d.neverStarted[i].to })
-	b.steps("slots", d.slots)
-	b.steps("cached", d.cached)
 	b.why(why)
 	b.grid(d.grid)
-	b.samples(d.samples)
 	return b.packed()
 }
 
@@ -127,11 +106,6 @@ func (b *block) packed() string {
 	}
 	z.Close() //nolint:errcheck
 	return base64.StdEncoding.EncodeToString(out.Bytes())
-}
-
-func (b *block) steps(name string, list []step) {
-	b.column(name+"T", len(list), func(i int) int64 { return list[i].t })
-	b.column(name+"N", len(list), func(i int) int64 { return list[i].n })
 }
 
 func (b *block) nodes(d *data) {
@@ -158,15 +132,11 @@ func (b *block) jobs(d *data) {
 		of   func(j *job) int64
 	}{
 		{"jobName", func(j *job) int64 { return int64(j.name) }},
-		{"jobUser", func(j *job) int64 { return int64(j.user) }},
-		{"jobQueue", func(j *job) int64 { return int64(j.queue) }},
 		{"jobSubmit", func(j *job) int64 { return j.submit }},
-		{"jobMaster", func(j *job) int64 { return j.master }},
 		{"jobEnd", func(j *job) int64 { return j.end }},
 		{"jobOutcome", func(j *job) int64 { return int64(j.outcome) }},
 		{"jobMaps", func(j *job) int64 { return int64(j.maps) }},
 		{"jobReduces", func(j *job) int64 { return int64(j.reduces) }},
-		{"jobDeadline", func(j *job) int64 { return j.deadlineMs }},
 	} {
 		b.column(c.name, len(d.jobs), func(i int) int64 { return c.of(&d.jobs[i]) })
 	}
@@ -219,8 +189,6 @@ func (b *block) bars(d *data) {
 	bars("written", func(x *bar) int64 { return rounded(x.written) })
 	bars("cpu", func(x *bar) int64 { return x.cpuMs })
 	bars("error", func(x *bar) int64 { return int64(x.error) })
-	bars("container", func(x *bar) int64 { return int64(x.container) })
-	bars("hosts", func(x *bar) int64 { return int64(x.hosts) })
 	for _, c := range []struct {
 		name string
 		of   func(i int) int64
@@ -245,7 +213,6 @@ func (b *block) bars(d *data) {
 	}{
 		{"decisionId", func(x *decision, _ *bar) int64 { return x.id }},
 		{"decisionReason", func(x *decision, _ *bar) int64 { return int64(x.reason) }},
-		{"decisionValues", func(x *decision, _ *bar) int64 { return int64(x.values) }},
 		{"decisionOutcome", func(x *decision, _ *bar) int64 { return int64(x.outcome) }},
 		{"decisionBind", func(x *decision, b *bar) int64 { // 0: nothing was expected; 1: the map that came; else the map's index plus 2
 			switch x.bind {
@@ -259,11 +226,7 @@ func (b *block) bars(d *data) {
 		{"decisionBefore", func(x *decision, b *bar) int64 { return b.from - x.at }},
 		{"decisionAsked", func(x *decision, _ *bar) int64 { return x.askedMs }},
 	} {
-		n := len(decided)
-		if d.plain && (c.name == "decisionBefore" || c.name == "decisionAsked") {
-			n = 0
-		}
-		b.column(c.name, n, func(i int) int64 { return c.of(&d.decisions[decided[i].decision-1], decided[i]) })
+		b.column(c.name, len(decided), func(i int) int64 { return c.of(&d.decisions[decided[i].decision-1], decided[i]) })
 	}
 }
 
@@ -301,88 +264,15 @@ func (b *block) grid(g *grid) {
 	if g == nil {
 		return
 	}
-	bins := max(len(g.waits[0]), len(g.waits[1]))
+	bins := 0
 	for _, cells := range g.rows {
-		bins = max(bins, len(cells)/gridKinds)
+		bins = max(bins, len(cells))
 	}
 	b.head.Grid = &headGrid{PerRow: g.perRow, WidthMs: g.widthMs, From: g.from, Rows: len(g.rows), Bins: bins}
-	at := func(cells []int64, i int) int64 {
-		if i < len(cells) {
-			return cells[i]
+	b.column("grid", len(g.rows)*bins, func(i int) int64 {
+		if cells := g.rows[i/bins]; i%bins < len(cells) {
+			return cells[i%bins]
 		}
 		return 0
-	}
-	for k := range gridKinds { // numbers of one kind are alike
-		b.column("grid", len(g.rows)*bins, func(i int) int64 { return at(g.rows[i/bins], i%bins*gridKinds+k) })
-	}
-	for _, cells := range g.waits {
-		b.column("gridWait", bins, func(i int) int64 { return at(cells, i) })
-	}
-}
-
-// samples stores the means of each metric: of each node, or over all nodes the mean, least
-// and greatest. Numbers are plus 1; 0 is for none.
-func (b *block) samples(s *samples) {
-	if s.count == 0 {
-		return
-	}
-	var nodes []int32
-	bins := 0
-	for n, cells := range s.nodes {
-		nodes = append(nodes, n)
-		bins = max(bins, len(cells)/len(sampledMetrics))
-	}
-	slices.Sort(nodes)
-	h := &headSamples{Count: s.count, From: s.from, WidthMs: s.widthMs, Bins: bins, Nodes: nodes, Of: len(nodes)}
-	b.head.Samples = h
-	if len(nodes) > mostSampled {
-		h.Nodes = []int32{}
-	}
-	for k, m := range sampledMetrics {
-		at := func(n int32, bin int) float64 { // not a number if there is none
-			cells := s.nodes[n]
-			if i := bin*len(sampledMetrics) + k; i < len(cells) && cells[i].n > 0 {
-				return cells[i].sum / cells[i].n
-			}
-			return math.NaN()
-		}
-		stored := func(x float64) int64 {
-			if math.IsNaN(x) {
-				return 0
-			}
-			return int64(math.Round(x/m.unit)) + 1
-		}
-		if !slices.ContainsFunc(nodes, func(n int32) bool {
-			for bin := range bins {
-				if !math.IsNaN(at(n, bin)) {
-					return true
-				}
-			}
-			return false
-		}) {
-			continue
-		}
-		h.Metrics, h.Units = append(h.Metrics, m.name), append(h.Units, m.unit)
-		if len(nodes) <= mostSampled {
-			for _, n := range nodes {
-				b.column("sample", bins, func(bin int) int64 { return stored(at(n, bin)) })
-			}
-			continue
-		}
-		all := make([][3]float64, bins)
-		for bin := range bins {
-			sum, count, lo, hi := 0.0, 0.0, math.Inf(1), math.Inf(-1)
-			for _, n := range nodes {
-				if x := at(n, bin); !math.IsNaN(x) {
-					sum, count, lo, hi = sum+x, count+1, min(lo, x), max(hi, x)
-				}
-			}
-			if all[bin] = [3]float64{sum / count, lo, hi}; count == 0 {
-				all[bin] = [3]float64{math.NaN(), math.NaN(), math.NaN()}
-			}
-		}
-		for which := range 3 {
-			b.column("sample", bins, func(bin int) int64 { return stored(all[bin][which]) })
-		}
-	}
+	})
 }

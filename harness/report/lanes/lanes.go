@@ -1,6 +1,5 @@
 // Package lanes shows trials under each other on one time axis, in a page that needs no
-// network and no other file: which attempt ran when on which node, and below it what ran,
-// waited and stood idle.
+// network and no other file: which attempt ran when on which node, and why there.
 //
 // A [Timeline] reads the events of each trial once, and keeps what it shows: a row for each
 // attempt, or sums over nodes and times where a trial has too many attempts. It writes a
@@ -8,10 +7,8 @@
 // text never changes with the data: a page can therefore allow exactly these two in its
 // Content-Security-Policy. All names in the data are shown as text.
 //
-// The page chooses dark or light by the attribute data-theme of its html element; without
-// it, the reader's system does. The timeline has a button for that, unless the page has one
-// with an attribute of that name. It keeps what the reader chose in the part of
-// the page's address behind the #, as name=value pairs, and leaves other names alone.
+// Dark or light is what the page around it is, by the attribute data-theme of its html
+// element or by the reader's system.
 //
 // A few words are used throughout. A lane is one row of bars, for one container at a time:
 // an attempt is drawn in the lowest lane of its node that is free. A bar is an attempt, from
@@ -36,9 +33,6 @@ type Options struct {
 	// MaxAttempts is how many attempts of all trials are kept one by one. A trial that has
 	// more than what is left is shown as a heat map. 0 means 150,000.
 	MaxAttempts int
-	// MaxReasons is how many attempts a trial may have for their details to be kept: the
-	// sentences of Why, containers, hosts of splits, and when they were decided. 0 means 20,000.
-	MaxReasons int
 }
 
 // Trial says whose events a timeline is given. Only Header has to be set.
@@ -65,10 +59,9 @@ type Trial struct {
 
 // Timeline collects trials and writes them as one fragment of HTML.
 type Timeline struct {
-	options Options
-	left    int // attempts that can still be kept one by one
-	index   []entry
-	blocks  []string
+	left   int // attempts that can still be kept one by one
+	index  []entry
+	blocks []string
 }
 
 // entry is what the page knows of a trial before it reads the trial's block.
@@ -90,23 +83,20 @@ func New(o Options) *Timeline {
 	if o.MaxAttempts == 0 {
 		o.MaxAttempts = 150_000
 	}
-	if o.MaxReasons == 0 {
-		o.MaxReasons = 20_000
-	}
-	return &Timeline{options: o, left: o.MaxAttempts}
+	return &Timeline{left: o.MaxAttempts}
 }
 
 // Add reads the events of a trial, in the order of a finished trace. Trials are shown in
 // the order in which they are added.
 func (t *Timeline) Add(trial Trial, events iter.Seq[traces.Event]) {
-	c := newCollector(trial.Header, t.options.MaxReasons, t.left)
+	c := newCollector(trial.Header, t.left)
 	for e := range events {
 		c.add(e)
 	}
 	d := c.finish()
 	t.left -= len(d.bars)
 	var why [][]string
-	if trial.Why != nil && len(d.bars) > 0 && !d.plain {
+	if trial.Why != nil {
 		for _, b := range d.bars {
 			why = append(why, trial.Why(d.attempt(b)))
 		}
@@ -145,7 +135,7 @@ func (t *Timeline) WriteHTML(w io.Writer) error {
 var files embed.FS
 
 // scripts are the files of the script in the order in which they stand in it.
-var scripts = []string{"data.js", "words.js", "colours.js", "layout.js", "paint.js", "panels.js", "details.js", "search.js", "address.js", "app.js", "tools.js"}
+var scripts = []string{"data.js", "words.js", "colours.js", "layout.js", "paint.js", "details.js", "app.js", "tools.js"}
 
 // Style returns the style sheet of the timeline.
 func Style() string { return read("lanes.css") }

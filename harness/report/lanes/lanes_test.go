@@ -69,7 +69,7 @@ func name(prefix string, i int) traces.Node {
 
 // collect returns what a timeline keeps of a trace.
 func collect(h traces.Header, events []traces.Event, most int) *data {
-	c := newCollector(h, most, most)
+	c := newCollector(h, most)
 	for _, e := range events {
 		c.add(e)
 	}
@@ -125,30 +125,10 @@ func TestGridHasAllTimeOfAttempts(t *testing.T) {
 		if sum != want {
 			t.Errorf("seed %d: the grid has %d ms; the attempts have %d", seed, sum, want)
 		}
-		waits := int64(0)
-		for _, cells := range d.grid.waits {
-			for _, ms := range cells {
-				waits += ms
-			}
-		}
-		if all := collect(h, events, 300); waits != waitsOf(all) {
-			t.Errorf("seed %d: tasks wait for %d ms in the grid, and for %d ms before bars", seed, waits, waitsOf(all))
-		}
 		if len(d.grid.rows) > mostRows {
 			t.Errorf("seed %d: %d rows", seed, len(d.grid.rows))
 		}
 	}
-}
-
-func waitsOf(d *data) int64 {
-	sum := int64(0)
-	for _, b := range d.bars {
-		sum += max(0, b.waited)
-	}
-	for _, w := range d.neverStarted {
-		sum += w.to - w.from
-	}
-	return sum
 }
 
 func TestGridOfManyBinsAndRows(t *testing.T) {
@@ -158,27 +138,21 @@ func TestGridOfManyBinsAndRows(t *testing.T) {
 		g.add(bar{node: int32(i % 2000), from: i * 777, to: i*777 + 1500, kind: traces.TaskKind(i % 2)})
 		want += 1500
 	}
-	sum, middle := int64(0), [gridKinds]int64{} // the sum of times of bins and their amounts gives where the amounts are
+	sum, middle := int64(0), int64(0) // the sum of times of bins and their amounts gives where the amounts are
 	for _, cells := range g.rows {
 		for i, ms := range cells {
 			sum += ms
-			middle[i%gridKinds] += ms * (int64(i/gridKinds)*g.widthMs + g.widthMs/2)
+			middle += ms * (int64(i)*g.widthMs + g.widthMs/2)
 		}
-		if bins := len(cells) / gridKinds; bins > mostBins {
-			t.Errorf("a row of %d bins", bins)
+		if len(cells) > mostBins {
+			t.Errorf("a row of %d bins", len(cells))
 		}
 	}
 	if sum != want || len(g.rows) > mostRows || g.perRow != 8 {
 		t.Errorf("%d ms of %d, %d rows of %d nodes", sum, want, len(g.rows), g.perRow)
 	}
-	for kind, ms := range middle {
-		wanted := int64(0) // half of the attempts are maps whose level is not known, and half are reduces
-		if kind == 0 || kind == gridReduce {
-			wanted = 5000 * 777 / 2
-		}
-		if mean := ms / (want / 2); mean < wanted-g.widthMs || mean > wanted+g.widthMs {
-			t.Errorf("attempts of kind %d are around %d ms, want %d", kind, mean, wanted)
-		}
+	if mean, wanted := middle/want, int64(5000*777/2); mean < wanted-g.widthMs || mean > wanted+g.widthMs {
+		t.Errorf("attempts are around %d ms, want %d", mean, wanted)
 	}
 }
 
@@ -226,7 +200,7 @@ func TestLanesAreSlots(t *testing.T) {
 	}
 }
 
-func TestSlotsFollowCapacity(t *testing.T) {
+func TestMarks(t *testing.T) {
 	h := traces.Header{}
 	for _, n := range []traces.Node{"a", "b"} {
 		h.Cluster.Nodes = append(h.Cluster.Nodes, traces.NodeFacts{Node: n, MemoryBytes: 4 << 30, Worker: true})
@@ -241,9 +215,6 @@ func TestSlotsFollowCapacity(t *testing.T) {
 		&traces.NodeSpeed{T: 6 * second, Node: "a", Speed: 0.5},
 	}
 	d := collect(h, events, 10)
-	if want := []step{{0, 8}, {2000, 5}, {3000, 1}, {5000, 5}, {6000, 8}}; !slices.Equal(d.slots, want) {
-		t.Errorf("slots %v, want %v", d.slots, want)
-	}
 	var marks []string
 	for _, m := range d.marks {
 		marks = append(marks, m.what)
@@ -362,20 +333,11 @@ func TestMemoryIsBounded(t *testing.T) {
 	events := []traces.Event{&traces.JobSubmitted{Job: job}}
 	for i := range int32(60_000) {
 		at := traces.Time(i) * second
-		events = append(events, &traces.BlockCached{T: at, Block: traces.Block(i), Node: "a"}, &traces.Note{T: at, Text: "x"})
-		if i < 2000 {
-			events = append(events, &traces.TaskScheduled{T: at, Task: traces.Task{Job: job, Index: i}})
-		}
+		events = append(events, &traces.Note{T: at, Text: "x"})
 	}
 	d := collect(traces.Header{}, events, 1000)
-	if len(d.cached) > mostSteps || d.cached[len(d.cached)-1].n != 60_000 {
-		t.Errorf("%d steps, the last is %v", len(d.cached), d.cached[len(d.cached)-1])
-	}
 	if len(d.marks) != mostMarks || d.moreMarks != 50_000 {
 		t.Errorf("%d marks and %d more", len(d.marks), d.moreMarks)
-	}
-	if d.grid == nil || len(d.neverStarted) > 0 {
-		t.Errorf("%d waits of tasks that never started are kept one by one", len(d.neverStarted))
 	}
 }
 

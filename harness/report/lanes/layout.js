@@ -106,57 +106,34 @@ function heatRows(trial, nodes, room, out, y) {
   out.rowsBottom = y + out.rows.length * out.rowHeight;
 }
 
-// heatCells returns a number of each row and column between two times: the share of slots
-// that were taken, or the share of maps that ran on a node with their input. NaN is for none.
-function heatCells(trial, rows, from, to, columns, measure) {
+// heatCells returns of each row and column between two times the share of slots that were taken.
+// NaN is for none.
+function heatCells(trial, rows, from, to, columns) {
   const place = new Int32Array(trial.nodes.length).fill(-1);
   rows.forEach((r, i) => r.nodes.forEach((k) => (place[k] = i)));
-  const part = new Float32Array(rows.length * columns); // what counts
-  const whole = new Float32Array(rows.length * columns); // of what
+  const cells = new Float32Array(rows.length * columns);
   const width = (to - from) / columns;
-  const put = (row, kind, a, b, weight) => {
-    // kinds: levels of maps as in levelNames, and 5 for reduces
-    const local = kind === 1 || kind === 2;
-    if (measure === 'local' && (kind === 5 || kind === 0)) return;
+  const put = (row, a, b, weight) => {
     const [x, end] = [Math.max(0, (a - from) / width), Math.min(columns, (b - from) / width)];
-    for (let c = Math.floor(x); c < end; c++) {
-      const share = (Math.min(c + 1, end) - Math.max(c, x)) * weight;
-      if (measure === 'local') {
-        whole[row * columns + c] += share;
-        if (local) part[row * columns + c] += share;
-      } else {
-        part[row * columns + c] += share;
-      }
-    }
+    for (let c = Math.floor(x); c < end; c++) cells[row * columns + c] += (Math.min(c + 1, end) - Math.max(c, x)) * weight;
   };
   const g = trial.grid;
   if (g) {
-    for (let r = 0; r < g.rows; r++) {
-      const row = place[r * g.perRow];
-      if (row < 0) continue;
-      for (let k = 0; k < g.kinds.length; k++) {
-        for (let bin = Math.max(0, Math.floor((from - g.from) / g.width)); bin < g.bins; bin++) {
-          const start = g.from + bin * g.width;
-          if (start >= to) break;
-          const ms = g.kinds[k][r * g.bins + bin];
-          if (ms > 0) put(row, k, start, start + g.width, ms / g.width);
-        }
-      }
-    }
+    g.cells.forEach((ms, i) => {
+      const row = place[Math.floor(i / g.bins) * g.perRow];
+      const start = g.from + (i % g.bins) * g.width;
+      if (ms > 0 && row >= 0 && start < to) put(row, start, start + g.width, ms / g.width);
+    });
   } else {
     const end = above(trial.from, to);
     for (let i = 0; i < end; i++) {
       const row = place[trial.node[i]];
-      if (row >= 0 && trial.to[i] > from) put(row, trial.isReduce(i) ? 5 : Math.min(trial.replica(i), 4), trial.from[i], Math.max(trial.to[i], trial.from[i] + 1), 1);
+      if (row >= 0 && trial.to[i] > from) put(row, trial.from[i], Math.max(trial.to[i], trial.from[i] + 1), 1);
     }
   }
-  const cells = part;
   rows.forEach((r, row) => {
     const slots = r.nodes.reduce((sum, k) => sum + (trial.nodes[k].slots || trial.nodes[k].lanes), 0) || r.nodes.length;
-    for (let c = row * columns; c < (row + 1) * columns; c++) {
-      if (measure === 'local') cells[c] = whole[c] > 0 ? part[c] / whole[c] : NaN;
-      else cells[c] = part[c] > 0 ? part[c] / slots : NaN;
-    }
+    for (let c = row * columns; c < (row + 1) * columns; c++) cells[c] = cells[c] > 0 ? cells[c] / slots : NaN;
   });
   return cells;
 }

@@ -1,9 +1,6 @@
 package lanes
 
 import (
-	"crypto/sha256"
-	"encoding/base64"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,28 +8,19 @@ import (
 	"strings"
 	"testing"
 
+	"heddle/harness/doc"
 	"heddle/harness/why"
 	"heddle/traces"
 	"heddle/traces/tracefile"
 )
 
-// page returns a page that has a timeline and nothing else, and allows only the style sheet
-// and the script.
+// page returns a page that has a timeline and nothing else.
 func page(t testing.TB, l *Timeline) string {
 	t.Helper()
-	hash := func(text string) string {
-		sum := sha256.Sum256([]byte(text))
-		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
-	}
-	const frame = "body{margin:0;padding:16px}h1,h2{font:600 20px system-ui,sans-serif}:root{color-scheme:light dark}:root[data-theme=dark]{color-scheme:dark}:root[data-theme=light]{color-scheme:light}"
 	var b strings.Builder
-	fmt.Fprintf(&b, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n")
-	fmt.Fprintf(&b, "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src %s %s; script-src %s; img-src data:\">\n", hash(Style()), hash(frame), hash(Script()))
-	fmt.Fprintf(&b, "<title>Timeline</title><style>%s</style><style>%s</style></head><body><main><h1>A page</h1><h2>Timeline</h2>\n", frame, Style())
-	if err := l.WriteHTML(&b); err != nil {
+	if err := doc.WritePage(&b, doc.Doc{doc.Heading("A page"), doc.Heading("Timeline"), &doc.Embed{HTML: l.WriteHTML, Script: Script(), Style: Style()}}); err != nil {
 		t.Fatal(err)
 	}
-	fmt.Fprintf(&b, "</main><script>%s</script></body></html>\n", Script())
 	return b.String()
 }
 

@@ -28,8 +28,8 @@ function paintAxis(app) {
   const { list, step } = app.ticks;
   c.font = `11px ${app.theme.font}`;
   c.textBaseline = 'middle';
-  c.fillStyle = app.theme.faint;
-  c.strokeStyle = app.theme['strong-line'];
+  c.fillStyle = app.theme.soft;
+  c.strokeStyle = app.theme.axis;
   c.beginPath();
   for (const t of list) {
     const x = Math.round(app.x(t)) + 0.5;
@@ -67,19 +67,19 @@ function paintOverview(app) {
   const [from, to] = app.whole;
   const trials = app.shown.map((v) => v.trial);
   const each = (height - 6) / Math.max(trials.length, 1);
-  const most = Math.max(1, ...trials.map((t) => t.runningAll.most));
+  const most = Math.max(1, ...trials.map((t) => t.running.most));
   c.fillStyle = theme.raised;
   c.fillRect(app.gutter, 0, app.plot, height);
   c.font = `11px ${theme.font}`;
   c.textBaseline = 'middle';
   trials.forEach((trial, k) => {
     const bottom = 3 + (k + 1) * each - 1;
-    c.fillStyle = theme.read('overview');
+    c.fillStyle = theme.overview;
     c.beginPath();
     c.moveTo(app.gutter, bottom);
     for (let x = 0; x < app.plot; x++) {
       const [a, b] = [from + (x * (to - from)) / app.plot, from + ((x + 1) * (to - from)) / app.plot];
-      const n = trial.runningAll.mean(a, b);
+      const n = trial.running.mean(a, b);
       const y = bottom - Math.min(1, n / most) * (each - 3);
       c.lineTo(app.gutter + x, y);
       c.lineTo(app.gutter + x + 1, y);
@@ -87,7 +87,7 @@ function paintOverview(app) {
     c.lineTo(app.gutter + app.plot, bottom);
     c.fill();
     if (!Number.isNaN(trial.end)) {
-      c.strokeStyle = theme.text;
+      c.strokeStyle = theme.ink;
       c.setLineDash([3, 2]);
       c.beginPath();
       const x = app.gutter + ((trial.end - from) / (to - from)) * app.plot;
@@ -97,7 +97,7 @@ function paintOverview(app) {
       c.setLineDash([]);
     }
     if (each >= 12) { // names would overlap
-      c.fillStyle = theme.faint;
+      c.fillStyle = theme.soft;
       c.textAlign = 'right';
       c.fillText(clipped(c, trial.title, app.gutter - 18), app.gutter - 8, bottom - each / 2 + 1);
     }
@@ -105,19 +105,21 @@ function paintOverview(app) {
   // What is not in view is covered.
   const edge = (t) => app.gutter + ((t - from) / (to - from)) * app.plot;
   const [a, b] = [edge(app.from), edge(app.to)];
-  c.fillStyle = theme.read('cover');
+  c.fillStyle = theme.paper;
+  c.globalAlpha = 0.7;
   c.fillRect(app.gutter, 0, a - app.gutter, height);
   c.fillRect(b, 0, app.gutter + app.plot - b, height);
+  c.globalAlpha = 1;
   if (b < app.gutter + app.plot - 60) {
-    c.fillStyle = theme.faint;
+    c.fillStyle = theme.soft;
     c.textAlign = 'right';
     c.fillText(time(to), app.gutter + app.plot - 6, 9);
   }
-  c.strokeStyle = theme.accent;
+  c.strokeStyle = theme.link;
   c.lineWidth = 1.5;
   c.strokeRect(a + 0.75, 0.75, Math.max(b - a - 1.5, 1), height - 1.5);
   c.lineWidth = 1;
-  c.fillStyle = theme.accent;
+  c.fillStyle = theme.link;
   for (const x of [a, b]) {
     c.beginPath();
     c.roundRect(x - 3, height / 2 - 9, 6, 18, 3);
@@ -164,7 +166,7 @@ function paintLanes(app, view) {
     c.fillStyle = theme.raised;
     for (const r of layout.rows) c.fillRect(app.gutter, r.y, app.plot, r.height);
     if (layout.lane >= 8) { // slots are told apart
-      c.strokeStyle = theme.ground;
+      c.strokeStyle = theme.paper;
       c.beginPath();
       for (const r of layout.rows) {
         for (let k = 1; k < r.height / r.lane; k++) {
@@ -197,7 +199,7 @@ function gutter(app, view, c) {
   for (const r of layout.racks) {
     if (layout.heat) continue;
     c.font = `600 11px ${theme.font}`;
-    c.fillStyle = theme.text;
+    c.fillStyle = theme.ink;
     c.fillText(clipped(c, r.name, app.gutter - 20), 10, r.y + rackHeight / 2 + 1);
     c.strokeStyle = theme.line;
     c.beginPath();
@@ -207,7 +209,7 @@ function gutter(app, view, c) {
   }
   if (layout.jobs.rows) {
     c.font = `600 11px ${theme.font}`;
-    c.fillStyle = theme.text;
+    c.fillStyle = theme.ink;
     c.fillText('Jobs', 10, layout.jobs.top + Math.max(6, Math.min(layout.jobs.rows * layout.jobs.height, 14) / 2));
   }
   c.font = `11px ${theme.font}`;
@@ -216,9 +218,9 @@ function gutter(app, view, c) {
     const named = layout.racks.length > 1 ? layout.racks : layout.rows.map((r) => ({ y: r.y, name: trial.nodes[r.nodes[0]].name + (r.nodes.length > 1 ? ' …' : '') }));
     for (const r of named) {
       if (r.y < free) continue;
-      c.fillStyle = theme.faint;
+      c.fillStyle = theme.soft;
       c.fillText(clipped(c, r.name, app.gutter - 20), 10, r.y + 6);
-      c.strokeStyle = theme['strong-line'];
+      c.strokeStyle = theme.axis;
       c.beginPath();
       c.moveTo(app.gutter - 6, r.y + 0.5);
       c.lineTo(app.gutter, r.y + 0.5);
@@ -230,7 +232,7 @@ function gutter(app, view, c) {
   for (const r of layout.rows) {
     const y = r.y + r.height / 2;
     if (y - 6 < free) continue;
-    c.fillStyle = view.found?.nodes.has(r.node) ? theme.accent : theme.faint;
+    c.fillStyle = theme.soft;
     c.fillText(clipped(c, trial.nodes[r.node].name, app.gutter - 28), 18, y);
     free = y + 6;
   }
@@ -240,7 +242,7 @@ function paintJobs(app, view, c) {
   const { trial, layout } = view;
   const theme = app.theme;
   const { top, height, rows } = layout.jobs;
-  const byJob = app.colour === 'job';
+  const byJob = app.colour === 'Job';
   trial.jobs.forEach((j, k) => {
     const row = trial.jobRows[k];
     if (row < 0 || row >= rows) return;
@@ -249,7 +251,7 @@ function paintJobs(app, view, c) {
     const [x, to] = [app.x(j.submit), app.x(end)];
     const w = Math.max(to - x, 1.5);
     const y = top + row * height;
-    const colour = byJob ? theme.jobs[k % 10] : theme.read('job');
+    const colour = byJob ? theme.jobs[k % 7] : theme.reduce;
     c.globalAlpha = view.dimJob(k) ? 0.25 : 1;
     c.fillStyle = colour;
     c.beginPath();
@@ -282,14 +284,14 @@ function paintMarks(app, view, c) {
     if (m.to < app.from || m.from > app.to) continue;
     const [x, to] = [app.x(m.from), app.x(m.to)];
     if (m.what === 'note') {
-      c.strokeStyle = theme.warn;
+      c.strokeStyle = theme.notable;
       c.setLineDash([2, 3]);
       c.beginPath();
       c.moveTo(Math.round(x) + 0.5, 0);
       c.lineTo(Math.round(x) + 0.5, layout.bottom);
       c.stroke();
       c.setLineDash([]);
-      c.fillStyle = theme.warn;
+      c.fillStyle = theme.notable;
       c.beginPath();
       c.moveTo(x, 0);
       c.lineTo(x + 8, 3);
@@ -305,16 +307,15 @@ function paintMarks(app, view, c) {
       height = Math.max(2, r.height * (1 - m.share));
       y = r.y + r.height - height;
     }
+    c.globalAlpha = m.what === 'slow' ? 0.25 : 0.13;
+    c.fillStyle = theme[m.what === 'down' ? 'bad' : m.what === 'slow' ? 'notable' : 'soft'];
+    c.fillRect(x, y, w, height);
+    c.globalAlpha = 1;
     if (m.what === 'slow') {
-      c.fillStyle = theme.read('slow');
-      c.fillRect(x, y - 1, w, height + 2);
-      c.fillStyle = theme.warn;
       c.fillRect(x, y + height, w, 2);
     } else {
-      c.fillStyle = theme.read(m.what === 'down' ? 'down' : 'small');
-      c.fillRect(x, y, w, height);
-      c.fillStyle = theme.pattern(c, 'band', theme[m.what === 'down' ? 'bad' : 'faint']);
-      c.globalAlpha = 0.55;
+      c.fillStyle = theme.pattern(c, 'lines', c.fillStyle);
+      c.globalAlpha = 0.4;
       c.fillRect(x, y, w, height);
       c.globalAlpha = 1;
     }
@@ -327,7 +328,7 @@ function paintMarks(app, view, c) {
     const text = m.what === 'down' ? `down${m.text ? ': ' + m.text : ''}` : m.what === 'slow' ? `slow ×${three(m.share)}` : `${share(m.share, 1)} left`;
     c.font = `600 10px ${theme.font}`;
     if (room > 30) {
-      c.fillStyle = theme.text;
+      c.fillStyle = theme.ink;
       c.fillText(clipped(c, text, room), left, y + Math.min(height / 2, height - 7));
     }
   }
@@ -364,22 +365,13 @@ function paintBars(app, view, c) {
         const x = app.x(from);
         const to = app.x(trial.to[i]);
         const dim = view.dim(i);
-        if (colouring.parts && to - x > 2) {
-          let start = x;
-          for (const [cls, end] of colouring.parts(trial, i)) {
-            const stop = app.x(end);
-            put(cls + (dim ? 'd' : ''), start, y, Math.max(stop - start - (end === trial.to[i] ? 0.8 : 0), 0.6), height, 0);
-            start = stop;
-          }
-        } else {
-          const cls = colouring.of(trial, i, app);
-          const key = cls + (dim ? 'd' : '');
-          if (to <= last + 0.3 && key === lastKey) continue; // within the pixel of the one before
-          const w = Math.max(to - x - (to - x > 3 ? 0.8 : 0), 0.8);
-          put(key, x, y, w, height, radius);
-          if (classes[cls]?.edge && w > 3) outlines.edge.rect(x + 0.5, y + 0.5, w - 1, height - 1);
-          [last, lastKey] = [x + w, key];
-        }
+        const cls = colouring.of(trial, i);
+        const key = cls + (dim ? 'd' : '');
+        if (to <= last + 0.3 && key === lastKey) continue; // within the pixel of the one before
+        const drawn = Math.max(to - x - (to - x > 3 ? 0.8 : 0), 0.8);
+        put(key, x, y, drawn, height, radius);
+        if (classes[cls]?.edge && drawn > 3) outlines.edge.rect(x + 0.5, y + 0.5, drawn - 1, height - 1);
+        [last, lastKey] = [x + drawn, key];
         const w = to - x;
         const outcome = trial.outcome(i);
         if (outcome === 2 || outcome === 3) hatched[outcome].rect(x, y, Math.max(w - 0.8, 1.2), height);
@@ -392,26 +384,28 @@ function paintBars(app, view, c) {
     const dim = key.endsWith('d');
     const cls = classes[parseInt(key, 10)];
     c.globalAlpha = dim ? 0.16 : 1;
-    c.fillStyle = cls?.colour ?? theme.faint;
+    c.fillStyle = cls?.colour ?? theme.soft;
     c.fill(path);
     if (cls?.dots && !dim) {
-      c.fillStyle = theme.pattern(c, 'dots', theme.ground);
+      c.fillStyle = theme.pattern(c, 'dots', theme.paper);
       c.fill(path);
     }
   }
   c.globalAlpha = 1;
-  c.strokeStyle = theme.read('edge');
+  c.strokeStyle = theme.axis;
   c.stroke(outlines.edge);
   for (const [outcome, path] of Object.entries(hatched)) {
-    c.fillStyle = theme.read('veil');
+    c.fillStyle = theme.paper;
+    c.globalAlpha = 0.6;
     c.fill(path);
+    c.globalAlpha = 1;
     c.fillStyle = theme.pattern(c, outcome === '2' ? 'cross' : 'lines', theme.bad);
     c.fill(path);
     c.strokeStyle = theme.bad;
     c.stroke(path);
   }
   c.setLineDash([3, 2]);
-  c.strokeStyle = theme.text;
+  c.strokeStyle = theme.ink;
   c.stroke(outlines.speculative);
   c.setLineDash([]);
   paintMasters(app, view, c);
@@ -436,11 +430,11 @@ function paintLabels(app, view, c, labels) {
     const long = odd ? `${text} ${outcomeNames[outcome]}` : `${text}  ${time(trial.lasts[i])}`;
     const words = c.measureText(long).width <= room ? long : c.measureText(text).width <= room ? text : '';
     if (!words) continue;
-    const colour = classes[colouring.of(trial, i, app)]?.colour ?? theme.faint;
+    const colour = classes[colouring.of(trial, i)]?.colour ?? theme.soft;
     if (odd) {
-      c.fillStyle = theme.ground;
+      c.fillStyle = theme.paper;
       c.fillRect(left + 3, y - 5.5, c.measureText(words).width + 4, 10.5);
-      c.fillStyle = theme.text;
+      c.fillStyle = theme.ink;
     } else {
       c.fillStyle = textOn(colour);
     }
@@ -452,8 +446,8 @@ function paintLabels(app, view, c, labels) {
 function paintMasters(app, view, c) {
   const { trial, layout } = view;
   const rows = new Map(layout.rows.map((r) => [r.node, r]));
-  c.strokeStyle = app.theme.faint;
-  c.fillStyle = app.theme.faint;
+  c.strokeStyle = app.theme.soft;
+  c.fillStyle = app.theme.soft;
   c.font = `10px ${app.theme.font}`;
   for (const m of trial.masters) {
     const r = rows.get(m.node);
@@ -482,7 +476,7 @@ function paintGhosts(app, view, c) {
   }
   view.nodeByName ??= new Map(trial.nodes.map((n, k) => [n.name, k]));
   const rows = new Map(layout.rows.map((r) => [r.node, r]));
-  c.strokeStyle = app.theme.text;
+  c.strokeStyle = app.theme.ink;
   c.globalAlpha = app.ghosts ? 0.75 : 1;
   c.setLineDash([2, 2]);
   c.beginPath();
@@ -504,12 +498,12 @@ function outline(app, view, c, i, strong) {
   const place = view.rect(i);
   if (!place) return;
   const [x, y, w, h] = place;
-  c.strokeStyle = app.theme.ground;
+  c.strokeStyle = app.theme.paper;
   c.lineWidth = strong ? 5 : 3;
   c.beginPath();
   c.roundRect(x - 1, y - 1, w + 2, h + 2, 3);
   c.stroke();
-  c.strokeStyle = strong ? app.theme.accent : app.theme.text;
+  c.strokeStyle = strong ? app.theme.link : app.theme.ink;
   c.lineWidth = strong ? 2.5 : 1.5;
   c.beginPath();
   c.roundRect(x - 1, y - 1, w + 2, h + 2, 3);
@@ -532,14 +526,13 @@ function paintHeat(app, view, c) {
   const { trial, layout } = view;
   const columns = Math.max(1, Math.floor(app.plot));
   const rows = layout.rows;
-  const cells = heatCells(trial, rows, app.from, app.to, columns, app.heat);
+  const cells = heatCells(trial, rows, app.from, app.to, columns);
   view.cells = { cells, columns };
   const image = new OffscreenCanvas(columns, Math.max(rows.length, 1));
   const pixels = new ImageData(columns, Math.max(rows.length, 1));
-  const colours = app.heat === 'local' ? app.theme.near : app.theme.heat;
   for (let i = 0; i < cells.length; i++) {
     if (Number.isNaN(cells[i])) continue;
-    const [r, g, b] = colours[Math.max(0, Math.min(255, Math.round(cells[i] * 255)))];
+    const [r, g, b] = app.theme.heat[Math.max(0, Math.min(255, Math.round(cells[i] * 255)))];
     pixels.data.set([r, g, b, 255], 4 * i);
   }
   image.getContext('2d').putImageData(pixels, 0, 0);
@@ -547,7 +540,7 @@ function paintHeat(app, view, c) {
   c.fillRect(app.gutter, layout.top, app.plot, rows.length * layout.rowHeight);
   c.imageSmoothingEnabled = false;
   c.drawImage(image, app.gutter, layout.top, columns, rows.length * layout.rowHeight);
-  c.strokeStyle = app.theme.ground;
+  c.strokeStyle = app.theme.paper;
   c.beginPath();
   if (layout.racks.length > 1 && layout.racks.length < 60) {
     for (const r of layout.racks) {
@@ -563,7 +556,7 @@ function paintEnd(app, view, c) {
   const { trial, layout } = view;
   if (Number.isNaN(trial.end) || trial.end < app.from || trial.end > app.to) return;
   const x = Math.round(app.x(trial.end)) + 0.5;
-  c.strokeStyle = app.theme.text;
+  c.strokeStyle = app.theme.ink;
   c.setLineDash([5, 3]);
   c.lineWidth = 1.5;
   c.beginPath();
@@ -576,138 +569,11 @@ function paintEnd(app, view, c) {
   const text = time(trial.end);
   const w = c.measureText(text).width + 10;
   const left = x + 4 + w > app.width ? x - w - 4 : x + 4;
-  c.fillStyle = app.theme.text;
+  c.fillStyle = app.theme.ink;
   c.beginPath();
   c.roundRect(left, 1, w, 16, 4);
   c.fill();
-  c.fillStyle = app.theme.ground;
+  c.fillStyle = app.theme.paper;
   c.textAlign = 'left';
   c.fillText(text, left + 5, 9.5);
-}
-
-// paintPanel draws numbers of a trial over time.
-function paintPanel(app, view, panel) {
-  const height = panel.height;
-  const c = fit(panel.canvas, app.width, height);
-  const top = 8;
-  const bottom = height - 4;
-  c.fillStyle = app.theme.raised;
-  c.fillRect(app.gutter, top, app.plot, bottom - top);
-  gridLines(app, c, top, bottom);
-  c.save();
-  c.beginPath();
-  c.rect(app.gutter, 0, app.plot, height);
-  c.clip();
-  const most = app.most(panel.kind);
-  const y = (n) => bottom - (Math.min(n, most) / most) * (bottom - top - 2);
-  if (panel.kind.stacked) stacked(app, view.trial, panel.kind, c, y);
-  else lines(app, view, panel.kind, c, y);
-  c.restore();
-  c.font = `10px ${app.theme.font}`;
-  c.textBaseline = 'top';
-  c.textAlign = 'left';
-  const text = panel.kind.write(most, view.trial);
-  c.fillStyle = app.theme.ground;
-  c.globalAlpha = 0.75;
-  c.fillRect(app.gutter + 2, top + 1, c.measureText(text).width + 4, 12);
-  c.globalAlpha = 1;
-  c.fillStyle = app.theme.faint;
-  c.fillText(text, app.gutter + 4, top + 2);
-  if (!Number.isNaN(view.trial.end)) {
-    const x = Math.round(app.x(view.trial.end)) + 0.5;
-    if (x >= app.gutter && x <= app.gutter + app.plot) {
-      c.strokeStyle = app.theme.text;
-      c.setLineDash([5, 3]);
-      c.beginPath();
-      c.moveTo(x, 0);
-      c.lineTo(x, height);
-      c.stroke();
-      c.setLineDash([]);
-    }
-  }
-}
-
-// stacked draws areas on each other, of means over each pixel.
-function stacked(app, trial, kind, c, y) {
-  const width = Math.floor(app.plot);
-  const base = new Float64Array(width);
-  for (const part of kind.parts) {
-    if (!part.has(trial)) continue;
-    c.beginPath();
-    const sums = base.slice();
-    for (let x = 0; x < width; x++) {
-      const [a, b] = [app.time(app.gutter + x), app.time(app.gutter + x + 1)];
-      if (b > trial.first && a < trial.last) sums[x] += Math.max(0, part.mean(trial, a, b));
-      const at = y(sums[x]);
-      if (x === 0) c.moveTo(app.gutter, at);
-      c.lineTo(app.gutter + x, at);
-      c.lineTo(app.gutter + x + 1, at);
-    }
-    for (let x = width - 1; x >= 0; x--) {
-      c.lineTo(app.gutter + x + 1, y(base[x]));
-      c.lineTo(app.gutter + x, y(base[x]));
-    }
-    const colour = app.theme.read(part.colour);
-    c.fillStyle = part.hatch ? app.theme.pattern(c, 'band', colour) : colour;
-    c.fill();
-    base.set(sums);
-  }
-}
-
-// lines draws a line for each node, and one for all.
-function lines(app, view, kind, c, y) {
-  const { trial } = view;
-  const s = trial.samples;
-  kind.series(trial).forEach(({ metric, steps, total, colour, dash }) => {
-    const stroke = app.theme.read(colour);
-    c.strokeStyle = stroke;
-    c.setLineDash(dash ?? []);
-    if (steps) {
-      c.lineWidth = 1.6;
-      c.beginPath();
-      for (let x = 0; x <= app.plot; x++) {
-        const at = y(steps.at(app.time(app.gutter + x)));
-        if (x === 0) c.moveTo(app.gutter, at);
-        else c.lineTo(app.gutter + x, at);
-      }
-      c.stroke();
-      return;
-    }
-    const m = s.metrics[metric];
-    const draw = (line) => {
-      let on = false;
-      const first = Math.max(0, Math.floor((app.from - s.from) / s.width) - 1);
-      const last = Math.min(s.bins - 1, Math.ceil((app.to - s.from) / s.width) + 1);
-      c.beginPath();
-      let missing = 0;
-      for (let bin = first; bin <= last; bin++) {
-        if (Number.isNaN(line[bin])) {
-          on = on && ++missing < 4; // agents report about once a bin: a single gap is none
-          continue;
-        }
-        missing = 0;
-        const [x, at] = [app.x(s.from + (bin + 0.5) * s.width), y(line[bin] * (total ? s.of : 1))];
-        if (on) c.lineTo(x, at);
-        else c.moveTo(x, at);
-        on = true;
-      }
-      c.stroke();
-    };
-    if (!total) {
-      c.globalAlpha = s.nodes.length ? 0.45 : 0.5;
-      c.lineWidth = 1;
-      (s.nodes.length ? m.lines : m.lines.slice(1)).forEach((line) => draw(line));
-      c.globalAlpha = 1;
-    }
-    c.lineWidth = 1.8;
-    draw(m.mean);
-    const k = s.nodes.indexOf(app.hotNode(view));
-    if (k >= 0 && !total) {
-      c.strokeStyle = app.theme.accent;
-      c.lineWidth = 2;
-      draw(m.lines[k]);
-    }
-  });
-  c.setLineDash([]);
-  c.lineWidth = 1;
 }

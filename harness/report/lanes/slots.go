@@ -1,7 +1,6 @@
 package lanes
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -60,7 +59,7 @@ func lanes(d *data) (bars, masters []int64) {
 	return bars, masters
 }
 
-// countSlots sets how many containers the workers could hold at each time. There is no
+// countSlots sets how many containers each worker could hold at the start. There is no
 // such number if the trace has no sizes of nodes or containers.
 func (c *collector) countSlots() {
 	d := &c.d
@@ -85,30 +84,9 @@ func (c *collector) countSlots() {
 		return min(most, mib/least)
 	}
 	d.kindSlots = c.kindSlots(most, least)
-	now := make([]int64, len(d.nodes))
-	total := int64(0)
 	for i, n := range d.nodes {
 		if n.worker {
-			now[i] = holds(c.sizes[i])
-			d.nodes[i].slots = now[i]
-			total += now[i]
-		}
-	}
-	if total == 0 {
-		return
-	}
-	d.slots = []step{{d.from, total}}
-	slices.SortStableFunc(c.memory, func(a, b memory) int { return cmp.Compare(a.t, b.t) })
-	for _, m := range c.memory {
-		if !d.nodes[m.node].worker {
-			continue
-		}
-		total += holds(m.mib) - now[m.node]
-		now[m.node] = holds(m.mib)
-		if k := len(d.slots) - 1; d.slots[k].t == m.t {
-			d.slots[k].n = total
-		} else {
-			d.slots = append(d.slots, step{m.t, total})
+			d.nodes[i].slots = holds(c.sizes[i])
 		}
 	}
 }

@@ -4,10 +4,6 @@ const icons = {
   in: 'M8 3v10M3 8h10',
   out: 'M3 8h10',
   whole: 'M2.5 8h11M5 5 2 8l3 3M11 5l3 3-3 3',
-  theme: 'M8 2a6 6 0 1 0 0 12zM8 2a6 6 0 0 1 0 12',
-  help: 'M5.8 6a2.2 2.2 0 1 1 3.3 1.9c-.8.5-1.1.9-1.1 1.6M8 12v.3',
-  up: 'M4 10l4-4 4 4',
-  down: 'M4 6l4 4 4-4',
 };
 
 function icon(name) {
@@ -44,7 +40,6 @@ Object.assign(App.prototype, {
     root.setAttribute('aria-busy', 'true');
     this.bar = element('div', { class: 'lanes-tools', role: 'toolbar', 'aria-label': 'Timeline' });
     this.legend = element('div', { class: 'lanes-legend' });
-    this.legendNote = element('span', { class: 'lanes-of' });
     this.overview = element('canvas', { class: 'lanes-overview', 'aria-hidden': 'true' });
     this.axis = element('canvas', { class: 'lanes-axis', 'aria-hidden': 'true' });
     this.list = element('div', { class: 'lanes-list' });
@@ -59,18 +54,8 @@ Object.assign(App.prototype, {
     this.keys = element('details', { class: 'lanes-keys' }, element('summary', {}, 'Keys and pointer'), element('p', { id: 'lanes-keys' },
       'Drag to zoom into a stretch of time; shift and drag, or scroll sideways, to move; control and scroll, or pinch, to zoom; double-click for the whole. ',
       'Keys in a timeline: left and right move, plus and minus zoom, Home shows the whole. Enter selects the first attempt in view; then N and P are the next and previous attempt on its node, J and K of its job, up and down the lanes beside it, Z zooms to it, Escape clears. ',
-      'A lane is a container: an attempt stands in the lowest lane of its node that is free. A bar lasts from launch to end; hatched bars failed or were killed, dashed ones are speculative. Numbers below are means over a pixel.'));
+      'A lane is a container: an attempt stands in the lowest lane of its node that is free. A bar lasts from launch to end; hatched bars failed or were killed, dashed ones are speculative.'));
     root.append(this.bar, this.legend, element('div', { class: 'lanes-body' }, this.main, this.details), this.table, this.keys, this.tip, this.live);
-    this.find = element('input', {
-      type: 'search', placeholder: 'Find job, task (m7), node', 'aria-label': 'Find attempts', spellcheck: 'false', autocomplete: 'off',
-      input: () => { this.search(this.find.value); this.changed(); },
-      keydown: (e) => {
-        if (e.key === 'Enter') { e.preventDefault(); this.step(e.shiftKey ? -1 : 1); }
-        if (e.key === 'Escape') { this.find.value = ''; this.search(''); this.changed(); }
-      },
-    });
-    this.foundText = element('span', { class: 'lanes-found', role: 'status' });
-    this.foundSteps = [button('up', 'Previous hit (shift and Enter)', () => this.step(-1)), button('down', 'Next hit (Enter)', () => this.step(1))];
     this.point();
   },
 
@@ -79,7 +64,7 @@ Object.assign(App.prototype, {
     const focused = this.bar.contains(document.activeElement) ? document.activeElement.dataset.key : null;
     const parts = [];
     const workloads = [...new Set(this.index.map((e) => e.workload))];
-    if (workloads.length > 1) parts.push(picker('Workload', workloads.map((w) => [w, short(w || 'none', 60)]), this.workload, (w) => { this.workload = w; this.picked = this.models().slice(0, 4); this.show(); }));
+    if (workloads.length > 1) parts.push(picker('Workload', workloads.map((w) => [w, short(w || 'none', 60)]), this.workload, (w) => { this.pickWorkload(w); this.show(); }));
     const models = this.models();
     if (models.length > 1) {
       parts.push(element('div', { class: 'lanes-switches', role: 'group', 'aria-label': 'Models' }, element('span', { 'aria-hidden': 'true' }, 'Models'), models.map((m) =>
@@ -94,64 +79,43 @@ Object.assign(App.prototype, {
         }, short(m, 30)))));
     }
     const repeats = [...new Set(this.index.filter((e) => e.workload === this.workload && !e.recorded).map((e) => String(e.repeat)))];
-    this.firstRepeat = repeats[0] ?? this.repeat;
     if (repeats.length > 1) parts.push(picker('Repeat', [...repeats.map((r) => [r, r]), ...(repeats.length <= 8 ? [['all', 'all']] : [])], this.repeat, (r) => { this.repeat = r; this.show(); }));
     const folded = this.folded();
-    if (!folded) parts.push(switches('Colour', Object.entries(colourings).map(([key, c]) => [key, c.label, c.title]), this.colour, (key) => { this.colour = key; this.only = null; this.tools(); this.recolour(); showDetails(this); this.changed(); }));
+    if (!folded) parts.push(switches('Colour', Object.entries(colourings).map(([key, c]) => [key, key, c.title]), this.colour, (key) => { this.colour = key; this.tools(); this.recolour(); showDetails(this); }));
     const jobs = this.shown[0]?.trial.jobs ?? [];
     if (jobs.length > 1 && jobs.length <= 300) {
       parts.push(picker('Job', [['', 'all'], ...jobs.map((j) => [j.id, short(`${j.name || 'job'} (${j.id})`, 60)])], this.job, (id) => { this.job = ''; if (id) this.pickJob(id); else { this.tools(); this.draw(); this.changed(); } }));
     }
     const racks = [...new Set(this.shown.flatMap((v) => v.trial.racks.filter((r, k) => v.trial.nodes.some((n) => n.rack === k && n.shown))))];
     if (racks.length > 1 && racks.length <= 300 && this.shown.some((v) => v.trial.nodes.length > 12)) parts.push(picker('Rack', [['', 'all'], ...racks.map((r) => [r, short(r, 40)])], this.rack, (r) => this.pickRack(r)));
-    if (this.shown.some((v) => v.trial.grid || v.trial.nodes.length > mostNodes || v.trial.count > mostBars)) {
-      parts.push(switches('Heat', [['running', 'slots taken', 'share of slots that were taken'], ['local', 'locality', 'share of running maps that ran on a node with their input']], this.heat, (h) => { this.heat = h; this.tools(); this.draw(); this.changed(); }));
-    }
     if (this.recorded && !this.recorded.grid && !folded && this.shown.some((v) => v.trial !== this.recorded)) {
       parts.push(element('div', { class: 'lanes-switches' }, element('button', { type: 'button', 'aria-pressed': String(this.ghosts), title: 'Dashed outlines where and when the recorded tasks ran', click: () => { this.ghosts = !this.ghosts; this.tools(); this.draw(); this.changed(); } }, 'Ghost of recorded')));
     }
-    this.find.value = this.query;
-    this.find.placeholder = folded ? 'Find a job' : 'Find job, task (m7), node';
-    const end = [button('out', 'Zoom out (-)', () => this.scale(1 / 0.6)), button('in', 'Zoom in (+)', () => this.scale(0.6)), button('whole', 'Show the whole time (Home)', () => this.zoom(...this.whole))];
-    if (!document.querySelector('button[data-theme]')) end.push(button('theme', 'Dark or light', () => this.switchTheme()));
-    parts.push(element('div', { class: 'lanes-search' }, this.foundText, this.find, this.foundSteps, element('span', { class: 'lanes-buttons' }, end)));
+    parts.push(element('span', { class: 'lanes-buttons' }, button('out', 'Zoom out (-)', () => this.scale(1 / 0.6)), button('in', 'Zoom in (+)', () => this.scale(0.6)), button('whole', 'Show the whole time (Home)', () => this.zoom(...this.whole))));
     this.bar.replaceChildren(...parts);
     this.bar.querySelectorAll('button, select, input').forEach((e, k) => { e.dataset.key ??= String(k); });
     if (focused) this.bar.querySelector(`[data-key="${focused}"]`)?.focus();
   },
 
-  switchTheme() {
-    this.themePicked = this.root.dataset.theme === 'dark' ? 'light' : 'dark';
-    document.documentElement.dataset.theme = this.themePicked;
-    this.changed();
-  },
-
-  // showLegend says what colours mean. A click lets one class alone stand out.
+  // showLegend says what colours mean.
   showLegend() {
     const heat = this.shown.some((v) => v.layout?.heat);
-    const bars = this.shown.some((v) => v.layout && !v.layout.heat);
-    const key = [this.colour, heat, bars, this.heat, this.root.dataset.theme, this.only, this.classes.map((c) => c.label).join()].join('|');
-    if (key === this.legendKey) return;
-    this.legendKey = key;
+    const bars = this.shown.some((v) => v.layout && !v.layout.heat) && !this.folded();
+    const of = [heat, bars, ...this.classes.map((c) => c.label + c.colour)].join();
+    if (of === this.legendOf) return;
+    this.legendOf = of;
     const parts = [];
-    if (!this.folded() && (bars || !heat)) {
-      this.classes.forEach((c, k) => {
-        if (c.absent) return;
-        const swatch = element('span', { class: `lanes-swatch${c.dots ? ' lanes-dots' : ''}${c.edge ? ' lanes-edge' : ''}` });
-        swatch.style.backgroundColor = c.colour;
-        if (c.quiet) parts.push(swatch);
-        else parts.push(element('button', { type: 'button', 'aria-pressed': String(this.only === k), title: 'Let these alone stand out', click: () => { this.only = this.only === k ? null : k; this.draw(); this.showLegend(); this.changed(); } }, swatch, short(c.label, 60)));
-      });
-      parts.push(this.legendNote);
-      parts.push(element('span', { class: 'lanes-key' }, element('span', { class: 'lanes-swatch lanes-failed' }), 'failed'));
-      parts.push(element('span', { class: 'lanes-key' }, element('span', { class: 'lanes-swatch lanes-killed' }), 'killed'));
+    const key = (name, colour, words) => {
+      const swatch = element('span', { class: `lanes-swatch ${name}` });
+      swatch.style.backgroundColor = colour;
+      parts.push(element('span', { class: 'lanes-key' }, swatch, words));
+    };
+    if (bars) {
+      for (const c of this.classes) key(c.dots ? 'lanes-dots' : c.edge ? 'lanes-edge' : '', c.colour, short(c.label, 60));
+      key('lanes-failed', '', 'failed');
+      key('lanes-killed', '', 'killed');
     }
-    if (heat) {
-      const scale = element('span', { class: 'lanes-scale' });
-      const stops = this.heat === 'local' ? this.theme.near : this.theme.heat;
-      scale.style.background = `linear-gradient(to right, ${[0, 64, 128, 191, 255].map((k) => `rgb(${stops[k].join(' ')})`).join(', ')})`;
-      parts.push(element('span', { class: 'lanes-key' }, '0 %', scale, this.heat === 'local' ? '100 % of maps on a node with their input' : '100 % of slots taken'));
-    }
+    if (heat) parts.push(element('span', { class: 'lanes-key' }, '0 %', element('span', { class: 'lanes-scale' }), '100 % of slots taken'));
     this.legend.replaceChildren(...parts);
   },
 
@@ -298,7 +262,6 @@ Object.assign(App.prototype, {
   leave() {
     this.cross.hidden = true;
     this.hideTip();
-    for (const v of this.shown) for (const p of v.panels) for (const item of p.items) item.value.textContent = '';
     if (this.hover) {
       this.hover = null;
       this.draw();
@@ -319,14 +282,6 @@ Object.assign(App.prototype, {
     this.cross.hidden = false;
     this.cross.style.transform = `translateX(${Math.round(x)}px)`;
     this.cross.firstChild.textContent = moment(t, this.ticks.step / 20);
-    for (const v of this.shown) {
-      for (const p of v.panels) {
-        for (const { part, value } of p.items) {
-          const n = this.valueAt(v, part, t);
-          value.textContent = Number.isNaN(n) ? '' : part.steps || p.kind.stacked ? whole(Math.max(0, n)) : p.kind.write(n, v.trial);
-        }
-      }
-    }
     const at = view ? view.at(x, e.clientY - view.canvas.getBoundingClientRect().top) : null;
     const hover = at?.node === undefined ? null : { view, bar: at.bar, node: at.node };
     const same = this.hover?.view === hover?.view && this.hover?.bar === hover?.bar && this.hover?.node === hover?.node;
@@ -334,14 +289,6 @@ Object.assign(App.prototype, {
     if (!same) this.draw();
     if (view) view.canvas.style.cursor = at && (at.bar >= 0 || at.job !== undefined || at.row) ? 'pointer' : 'crosshair';
     this.showTip(e, view, at);
-  },
-
-  valueAt(view, part, t) {
-    const { trial } = view;
-    if (t > trial.last) return NaN;
-    if (part.mean) return part.mean(trial, t, t + 1e-3);
-    if (part.steps) return part.steps.at(t);
-    return trial.sampleAt(part.metric, t) * (part.total ? trial.samples.of : 1);
   },
 
   showTip(e, view, at) {
@@ -367,7 +314,7 @@ Object.assign(App.prototype, {
     if (at.row) {
       const names = at.row.nodes.map((k) => trial.nodes[k].name);
       const cell = view.cells && view.cells.cells[view.layout.rows.indexOf(at.row) * view.cells.columns + Math.floor((at.t - this.from) / (this.to - this.from) * view.cells.columns)];
-      const text = Number.isNaN(cell) || cell === undefined ? (this.heat === 'local' ? 'no maps' : 'nothing runs') : `${share(cell, 1)} ${this.heat === 'local' ? 'of maps on a node with their input' : 'of slots taken'}`;
+      const text = Number.isNaN(cell) || cell === undefined ? 'nothing runs' : `${share(cell, 1)} of slots taken`;
       return [names.length > 1 ? `${names.length} nodes: ${short(names[0], 24)} … ${short(names.at(-1), 24)}` : names[0], text];
     }
     if (at.bar >= 0) {
@@ -382,7 +329,7 @@ Object.assign(App.prototype, {
       return words;
     }
     const [maps, reduces] = trial.head.kindSlots;
-    if (!at.master && !at.mark && trial.kindSlots && at.lane < maps + reduces) return [trial.nodes[at.node].name, at.lane < maps ? `map slot ${at.lane + 1} of ${maps}, idle` : `reduce slot ${at.lane - maps + 1} of ${reduces}, idle`];
+    if (!at.master && !at.mark && at.lane < maps + reduces) return [trial.nodes[at.node].name, at.lane < maps ? `map slot ${at.lane + 1} of ${maps}, idle` : `reduce slot ${at.lane - maps + 1} of ${reduces}, idle`];
     if (at.master) return ['ApplicationMaster', `of ${trial.jobs[at.master.job].name || trial.jobs[at.master.job].id}`];
     if (at.mark) return [trial.nodes[at.node].name, at.mark.what === 'down' ? `down${at.mark.text ? ': ' + at.mark.text : ''}` : at.mark.text];
     return [];
