@@ -5,7 +5,9 @@
 //
 //	flag     its name as a flag, and further names behind commas; a field without the tag
 //	         is no option
-//	text     what it is; in a flag's usage, `NAME` stands for its value
+//	text     what it is
+//	usage    what the usage of the flag says instead
+//	of       the word of the usage that stands for the value: NAME
 //	without  what applies without it, for help: "as recorded"
 //	heading  the heading of help under which it stands; of an embedded struct, for all of it
 //	values   the texts that it may have, separated by commas
@@ -30,7 +32,7 @@ import (
 type Option struct {
 	Name    string   // its first name
 	Aliases []string // its other names
-	Text    string
+	Usage   string   // in which back quotes are around the word for its value
 	Without string
 	Heading string
 	tag     reflect.StructTag
@@ -49,7 +51,11 @@ func of(v reflect.Value, heading string) (list []*Option) {
 		switch {
 		case ok && names != "-":
 			all := strings.Split(names, ",")
-			list = append(list, &Option{all[0], all[1:], field.Tag.Get("text"), field.Tag.Get("without"), under, field.Tag, v.Field(i)})
+			usage := cmp.Or(field.Tag.Get("usage"), field.Tag.Get("text"))
+			if word := field.Tag.Get("of"); word != "" {
+				usage = strings.Replace(usage, word, "`"+word+"`", 1)
+			}
+			list = append(list, &Option{all[0], all[1:], usage, field.Tag.Get("without"), under, field.Tag, v.Field(i)})
 		case !ok && field.Anonymous && field.Type.Kind() == reflect.Struct:
 			list = append(list, of(v.Field(i), under)...)
 		}

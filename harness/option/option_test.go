@@ -14,7 +14,7 @@ type machine struct {
 
 type options struct {
 	machine `heading:"Machines"`
-	Rule    string    `flag:"rule,r" values:"none,hadoop,late" text:"the RULE" without:"none"`
+	Rule    string    `flag:"rule,r" values:"none,hadoop,late" text:"the RULE of copies" of:"RULE" without:"none"`
 	Params  []string  `flag:"param"`
 	Seeds   []uint64  `flag:"seed" list:","`
 	Cores   []float64 `flag:"cpus" list:","`
@@ -64,7 +64,7 @@ func TestOptions(t *testing.T) {
 	if o := list[0]; o.Heading != "Machines" || o.String() != "4" {
 		t.Errorf("option %q stands under %q", o, o.Heading)
 	}
-	if o := list[2]; o.Name != "rule" || o.Aliases[0] != "r" || o.Text != "the RULE" || o.Without != "none" || len(o.Values()) != 3 {
+	if o := list[2]; o.Name != "rule" || o.Aliases[0] != "r" || o.Usage != "the `RULE` of copies" || o.Without != "none" || len(o.Values()) != 3 {
 		t.Errorf("%+v", o)
 	}
 }
