@@ -66,6 +66,7 @@ func TestHostileRecordings(t *testing.T) {
 		{"an endless first line", "a line is longer than 64MiB", endless(' ')},
 		{"many values in a line", "values, want at most", strings.NewReader(head("200000000", "r1n1:1") + `{"observations":[` + strings.Repeat("{},", maxLineValues+1) + "{}]}\n")},
 		{"no heartbeats", "heartbeat every 0s: want 1ms or more", strings.NewReader(head("0", "r1n1:1") + step)},
+		{"a step after 200 years", "want at most 100000 heartbeats", strings.NewReader(head("200000000", "r1n1:1") + strings.Replace(step, "2026", "2226", 1))},
 		{"nothing", "first line: unexpected EOF", strings.NewReader("")},
 	} {
 		var before, after runtime.MemStats

@@ -32,6 +32,9 @@ const (
 	maxLineBytes   = 64 << 20
 	maxLineValues  = 1 << 20 // values in a line, by its commas
 	maxAnswerBytes = 1 << 30 // all different answers together: they stay in memory
+	// maxBeats is the most NodeManager heartbeats from one step to the next: a Core does
+	// all of them, and a run has a step every few.
+	maxBeats = 100_000
 )
 
 // ErrDiffers means that a Core did something else than a recording says.
@@ -203,6 +206,7 @@ func replayLines(in io.Reader, each func(after time.Duration, actions []steer.Ac
 		return fmt.Errorf("replay recording: %w", err)
 	}
 	var answers answerList
+	last := o.Origin
 	for n := 1; ; n++ {
 		var step recordedStep
 		if whole, err := next(lines, &step); err != nil {
@@ -210,6 +214,10 @@ func replayLines(in io.Reader, each func(after time.Duration, actions []steer.Ac
 		} else if !whole {
 			return nil
 		}
+		if gap := step.Now.Sub(last); gap/maxBeats > o.Setup.Beat {
+			return fmt.Errorf("read recording: step %d is %v after the one before: want at most %d heartbeats of %v", n, gap, maxBeats, o.Setup.Beat)
+		}
+		last = step.Now
 		batch, err := step.batch(&answers)
 		if err != nil {
 			return fmt.Errorf("read recording: step %d: %w", n, err)
