@@ -229,7 +229,9 @@ func (c *Core) Step(now time.Time, batch []Observation) (actions []Action, wake 
 		c.begin()
 	}
 	for _, o := range batch {
-		c.ring(o.Received)
+		if !o.Received.After(now) { // else an alarm that is set again from now on would be due for ever
+			c.ring(o.Received)
+		}
 		c.observed(o)
 	}
 	c.ring(now)

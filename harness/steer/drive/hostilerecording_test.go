@@ -66,7 +66,9 @@ func TestHostileRecordings(t *testing.T) {
 		{"an endless first line", "a line is longer than 64MiB", endless(' ')},
 		{"many values in a line", "values, want at most", strings.NewReader(head("200000000", "r1n1:1") + `{"observations":[` + strings.Repeat("{},", maxLineValues+1) + "{}]}\n")},
 		{"no heartbeats", "heartbeat every 0s: want 1ms or more", strings.NewReader(head("0", "r1n1:1") + step)},
-		{"a step after 200 years", "want at most 100000 heartbeats", strings.NewReader(head("200000000", "r1n1:1") + strings.Replace(step, "2026", "2226", 1))},
+		{"a step after 200 years", "which are 10000 heartbeats", strings.NewReader(head("200000000", "r1n1:1") + strings.Replace(step, "2026", "2226", 1))},
+		{"an observation from the next second", "", strings.NewReader(head("200000000", "r1n1:1") + strings.Replace(step, `"received":"2026-11-22T22:07:51`, `"received":"2026-11-22T22:07:52`, 1))},
+		{"an observation after 200 years", "which are 10000 heartbeats", strings.NewReader(head("200000000", "r1n1:1") + strings.Replace(step, `"received":"2026`, `"received":"2226`, 1))},
 		{"nothing", "first line: unexpected EOF", strings.NewReader("")},
 	} {
 		var before, after runtime.MemStats

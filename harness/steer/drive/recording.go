@@ -32,9 +32,9 @@ const (
 	maxLineBytes   = 64 << 20
 	maxLineValues  = 1 << 20 // values in a line, by its commas
 	maxAnswerBytes = 1 << 30 // all different answers together: they stay in memory
-	// maxBeats is the most NodeManager heartbeats from one step to the next: a Core does
-	// all of them, and a run has a step every few.
-	maxBeats = 100_000
+	// maxBeats is the most NodeManager heartbeats between two times that follow each
+	// other: a Core does all of them, and a run has a step every few.
+	maxBeats = 10_000
 )
 
 // ErrDiffers means that a Core did something else than a recording says.
@@ -214,10 +214,9 @@ func replayLines(in io.Reader, each func(after time.Duration, actions []steer.Ac
 		} else if !whole {
 			return nil
 		}
-		if gap := step.Now.Sub(last); gap/maxBeats > o.Setup.Beat {
-			return fmt.Errorf("read recording: step %d is %v after the one before: want at most %d heartbeats of %v", n, gap, maxBeats, o.Setup.Beat)
+		if last, err = step.times(last, maxBeats*o.Setup.Beat); err != nil {
+			return fmt.Errorf("read recording: step %d: %w", n, err)
 		}
-		last = step.Now
 		batch, err := step.batch(&answers)
 		if err != nil {
 			return fmt.Errorf("read recording: step %d: %w", n, err)
@@ -286,6 +285,21 @@ func (a *answerList) add(answer json.RawMessage) error {
 		return fmt.Errorf("its answers have more than %v", units.Size(maxAnswerBytes))
 	}
 	return nil
+}
+
+// times checks that the step's times follow the one before it, and each other, by the
+// limit at most. It returns the last of them.
+func (s *recordedStep) times(last time.Time, limit time.Duration) (time.Time, error) {
+	for _, o := range s.Observations {
+		if gap := o.Received.Sub(last); gap.Abs() > limit {
+			return last, fmt.Errorf("an observation is %v after what came before it: want at most %v, which are %d heartbeats", gap, limit, maxBeats)
+		}
+		last = o.Received
+	}
+	if gap := s.Now.Sub(last); gap.Abs() > limit {
+		return last, fmt.Errorf("it is %v after what came before it: want at most %v, which are %d heartbeats", gap, limit, maxBeats)
+	}
+	return s.Now, nil
 }
 
 // batch returns the recorded step's observations, each with its answer. It adds new
