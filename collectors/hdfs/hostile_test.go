@@ -493,8 +493,9 @@ func FuzzSteps(f *testing.F) {
 // replayed is a connection whose other side sends the same, whatever it gets.
 type replayed struct {
 	net.Conn
-	r io.Reader
+	r   io.Reader
+	got []byte
 }
 
 func (r *replayed) Read(b []byte) (int, error)  { return r.r.Read(b) }
-func (r *replayed) Write(b []byte) (int, error) { return len(b), nil }
+func (r *replayed) Write(b []byte) (int, error) { r.got = append(r.got, b...); return len(b), nil }

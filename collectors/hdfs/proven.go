@@ -2,10 +2,7 @@ package hdfs
 
 import (
 	"bufio"
-	"bytes"
 	"context"
-	"crypto/aes"
-	"crypto/cipher"
 	"crypto/hmac"
 	"crypto/md5" //nolint:gosec // the protocol's
 	"crypto/rand"
@@ -15,7 +12,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"regexp"
 	"slices"
@@ -32,9 +28,9 @@ import (
 // with its length before it.
 //
 // The library colinmarc/hdfs can prove and unwrap, but believes that no DataNode asks for
-// it, and its requests and answers pass through this file. So [dataNodeConn] checks what is
-// inside of the wrapping too. The library (v2.4.0) allocates by the lengths that stand
-// there, panics at wrong ones, and does not say which number a piece should have had.
+// it, and its requests and answers pass through this file. So [dataNodeConn] checks the
+// lengths inside of the wrapping too. The library (v2.4.0) allocates by them, and panics at
+// wrong ones.
 
 // blockSecret is what client and DataNode both know.
 type blockSecret struct{ user, password string }
@@ -53,7 +49,7 @@ const (
 	aesStream = 2
 	// signatureBytes is the length of what is added to a wrapped piece: 10 bytes of its
 	// signature, 2 of its kind and 4 of its number.
-	signatureBytes, macBytes, kindBytes = 16, 10, 2
+	signatureBytes, macBytes = 16, 10
 	// maxWrapBytes is how much text is sent in one piece. RFC 2831 allows 64 KiB with the
 	// signature, if nothing else is agreed on.
 	maxWrapBytes = 63 << 10
@@ -223,25 +219,16 @@ type digestMD5 struct {
 	protection           byte
 }
 
-var directive = regexp.MustCompile(`^\s*,*\s*([a-zA-Z0-9-]+)\s*=\s*(?:"([^"\\]*)"|([^",\s]+))\s*(?:,|$)`)
+var directive = regexp.MustCompile(`([a-zA-Z0-9-]+)\s*=\s*(?:"([^"\\]*)"|([^",\s]+))`)
 
 // answerTo takes the first of the protections that a DataNode offers that suffices.
 func answerTo(offer []byte, secret blockSecret, least byte) (*digestMD5, error) {
 	said := map[string]string{}
-	for left := offer; len(left) > 0; {
-		m := directive.FindSubmatch(left)
-		if m == nil {
-			return nil, fmt.Errorf("its offer of a proof is malformed at %.100q", left)
-		}
-		name := strings.ToLower(string(m[1]))
-		if _, twice := said[name]; twice && name != "realm" {
-			return nil, fmt.Errorf("its offer of a proof has %.100s twice", name)
-		}
-		said[name] = string(m[2]) + string(m[3])
-		left = left[len(m[0]):]
+	for _, m := range directive.FindAllSubmatch(offer, -1) {
+		said[strings.ToLower(string(m[1]))] = string(m[2]) + string(m[3])
 	}
 	if said["nonce"] == "" {
-		return nil, errors.New("its offer of a proof has no nonce")
+		return nil, fmt.Errorf("its offer of a proof has no nonce: %.100q", offer)
 	}
 	cnonce := make([]byte, 24)
 	rand.Read(cnonce)
@@ -314,144 +301,3 @@ func (d *digestMD5) wrapped(c net.Conn, r *bufio.Reader) *wrappedConn {
 	}
 	return w
 }
-
-// wrappedConn is a connection whose pieces are signed, and also encrypted if it has
-// ciphers.
-type wrappedConn struct {
-	net.Conn
-	r               *bufio.Reader
-	signs, checks   []byte // keys
-	seals, opens    *rc4.Cipher
-	sends, receives uint32 // numbers of the next piece in each direction
-	piece           bytes.Buffer
-	ready           []byte // text of the piece that was not read yet
-}
-
-func (w *wrappedConn) Write(b []byte) (int, error) {
-	for sent := 0; ; {
-		text := b[sent:min(sent+maxWrapBytes, len(b))]
-		piece := w.wrap(text)
-		if _, err := w.Conn.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(piece))), piece...)); err != nil { //nolint:gosec // bounded
-			return sent, err
-		}
-		if sent += len(text); sent == len(b) {
-			return sent, nil
-		}
-	}
-}
-
-// wrap signs a text, and encrypts it if the connection is encrypted.
-func (w *wrappedConn) wrap(text []byte) []byte {
-	piece := append(bytes.Clone(text), signature(w.signs, w.sends, text)...)
-	if w.seals != nil {
-		w.seals.XORKeyStream(piece, piece)
-	}
-	piece = binary.BigEndian.AppendUint32(append(piece, pieceKind...), w.sends)
-	w.sends++
-	return piece
-}
-
-func signature(key []byte, number uint32, text []byte) []byte {
-	mac := hmac.New(md5.New, key)
-	mac.Write(binary.BigEndian.AppendUint32(nil, number))
-	mac.Write(text)
-	return mac.Sum(nil)[:macBytes]
-}
-
-func (w *wrappedConn) Read(b []byte) (int, error) {
-	for len(w.ready) == 0 {
-		length, err := w.r.Peek(4)
-		if err != nil {
-			return 0, err
-		}
-		size := int32(binary.BigEndian.Uint32(length)) //nolint:gosec // Java's int
-		if size < signatureBytes || size > maxPacketBytes {
-			return 0, fmt.Errorf("announced a signed or encrypted piece of %d bytes; want %d to %d", size, signatureBytes, maxPacketBytes)
-		}
-		_, _ = w.r.Discard(4)
-		w.piece.Reset()
-		if _, err := io.CopyN(&w.piece, w.r, int64(size)); err != nil { // allocates for bytes that have come
-			return 0, unexpected(err)
-		}
-		if w.ready, err = w.unwrap(w.piece.Bytes()); err != nil {
-			return 0, err
-		}
-	}
-	n := copy(b, w.ready)
-	w.ready = w.ready[n:]
-	return n, nil
-}
-
-// unwrap returns the text of the next piece, which it decrypts in its place.
-func (w *wrappedConn) unwrap(piece []byte) ([]byte, error) {
-	end := len(piece) - (signatureBytes - macBytes)
-	if end < macBytes || !bytes.Equal(piece[end:end+kindBytes], pieceKind) {
-		return nil, errors.New("sent a signed or encrypted piece that is malformed")
-	}
-	if number := binary.BigEndian.Uint32(piece[end+kindBytes:]); number != w.receives {
-		return nil, fmt.Errorf("sent piece %d, want %d: it was sent before, or another was left out", number, w.receives)
-	}
-	if w.opens != nil {
-		w.opens.XORKeyStream(piece[:end], piece[:end])
-	}
-	text := piece[:end-macBytes]
-	if !hmac.Equal(piece[end-macBytes:end], signature(w.checks, w.receives, text)) {
-		return nil, errors.New("sent a piece that is not as it was signed")
-	}
-	w.receives++
-	return text, nil
-}
-
-// stream returns a connection that is one encrypted stream in each direction, by keys that
-// are wrapped in a CipherOptionProto.
-func (w *wrappedConn) stream(option []byte) (net.Conn, error) {
-	const suite, inKey, inIV, outKey, outIV = 1, 2, 3, 4, 5
-	_, is, err := field(option, suite, protowire.VarintType)
-	if err != nil {
-		return nil, err
-	}
-	if is != aesStream {
-		return nil, fmt.Errorf("encrypts by kind %d, want %d (AES/CTR/NoPadding)", is, aesStream)
-	}
-	next := func(key, iv protowire.Number) (cipher.Stream, error) {
-		sealed, _, err := field(option, key, protowire.BytesType)
-		if err != nil {
-			return nil, err
-		}
-		begins, _, err := field(option, iv, protowire.BytesType)
-		if err != nil {
-			return nil, err
-		}
-		if len(sealed) < signatureBytes || len(begins) != aes.BlockSize {
-			return nil, fmt.Errorf("sent a key of a stream of %d bytes, and its beginning of %d", len(sealed), len(begins))
-		}
-		secret, err := w.unwrap(bytes.Clone(sealed))
-		if err != nil {
-			return nil, err
-		}
-		block, err := aes.NewCipher(secret)
-		if err != nil {
-			return nil, fmt.Errorf("sent the key of a stream: %w", err)
-		}
-		return cipher.NewCTR(block, begins), nil
-	}
-	out, err := next(inKey, inIV) // into the DataNode
-	if err != nil {
-		return nil, err
-	}
-	in, err := next(outKey, outIV)
-	if err != nil {
-		return nil, err
-	}
-	return &streamConn{Conn: w.Conn, r: cipher.StreamReader{S: in, R: w.r}, w: cipher.StreamWriter{S: out, W: w.Conn}}, nil
-}
-
-// streamConn is a connection that is read and written by way of something else.
-type streamConn struct {
-	net.Conn
-	r io.Reader
-	w io.Writer
-}
-
-func (s *streamConn) Read(b []byte) (int, error)  { return s.r.Read(b) }
-func (s *streamConn) Write(b []byte) (int, error) { return s.w.Write(b) }
