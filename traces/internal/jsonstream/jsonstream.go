@@ -16,6 +16,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"heddle/traces/mend"
 )
 
@@ -32,19 +34,53 @@ type Reader struct {
 	// Defects of such values are not recorded.
 	Aside bool
 
-	scanner
 	log     *mend.Log
-	objects int64             // read so far
+	in      source
+	decode  *jsontext.Decoder
+	base    int64             // offset in the file at which decode began; a new one begins after a damaged object
 	begin   int64             // offset in the file at which the object that is being read begins
-	comma   bool              // true if the last token outside of objects was a comma in a list
-	value   bool              // true if it was the end of an object or of a list
+	objects int64             // read so far
+	text    []byte            // the last text with escapes; its memory is used again for the next one
 	names   map[string]string // strings that the method Keep returned so far, so that equal strings share memory
+}
+
+// source is a file of which some bytes are read again.
+type source struct {
+	back []byte // read too early, and read again before the rest of the file
+	in   io.Reader
+	err  error // of the file
+}
+
+func (s *source) Read(p []byte) (n int, err error) {
+	if len(s.back) > 0 {
+		n = copy(p, s.back)
+		s.back = s.back[n:]
+		return n, nil
+	}
+	n, err = s.in.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		s.err = err
+	}
+	return n, err
 }
 
 // New returns a Reader of a file. If log is nil, the first defect is an error.
 func New(in io.Reader, log *mend.Log) *Reader {
-	return &Reader{log: log, scanner: scanner{in: in, buf: make([]byte, guardBytes)}, names: map[string]string{}}
+	r := &Reader{log: log, in: source{in: in}, names: map[string]string{}}
+	r.restart(0, nil)
+	return r
 }
+
+// restart begins to decode at an offset of the file. The bytes ahead, which follow it, were
+// read before.
+func (r *Reader) restart(offset int64, ahead []byte) {
+	r.in.back = slices.Concat(ahead, r.in.back)
+	r.base = offset
+	r.decode = jsontext.NewDecoder(&r.in, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+}
+
+// offset returns the number of bytes of the file that were decoded.
+func (r *Reader) offset() int64 { return r.base + r.decode.InputOffset() }
 
 // Mend records a defect of the object that is being read.
 func (r *Reader) Mend(kind mend.Kind, about string) error { return r.mendAt(r.begin, kind, about) }
@@ -86,22 +122,23 @@ func (r *Reader) Next(read func() error) error {
 	for {
 		err := r.find()
 		if err == nil {
-			r.begin = r.offset()
 			err = read()
-			r.value, r.comma = true, false
 		}
 		r.Aside = false
-		var syntax *syntaxError
+		if r.in.err != nil && err != nil {
+			return fmt.Errorf("byte %d: %w", r.offset(), r.in.err)
+		}
+		var syntax *jsontext.SyntacticError
 		if !errors.As(err, &syntax) {
 			r.objects++
 			return err
 		}
 		began := r.begin
 		kind := Damaged
-		if syntax.cutOff {
+		if errors.Is(syntax.Err, io.ErrUnexpectedEOF) {
 			kind = CutOff
 		}
-		if err := r.mendAt(syntax.offset, kind, syntax.wrong); err != nil {
+		if err := r.mendAt(r.base+syntax.ByteOffset, kind, syntax.Err.Error()); err != nil {
 			return err
 		}
 		r.resync()
@@ -115,68 +152,57 @@ func (r *Reader) Next(read func() error) error {
 // commas of lists before it.
 func (r *Reader) find() error {
 	for {
-		c := r.next()
-		begins := r.depth == 0 || !r.value // whether an object or a list may begin here
+		kind := r.decode.PeekKind()
+		unread := r.decode.UnreadBuffer()
+		ahead := bytes.TrimLeft(unread, " \t\r\n")
+		at := r.offset() + int64(len(unread)-len(ahead))
 		switch {
-		case c == '{' && begins:
+		case kind == jsontext.KindBeginObject:
+			r.begin = at + int64(len(ahead)-len(bytes.TrimLeft(ahead, ", \t\r\n")))
 			return nil
-		case c == '[' && begins:
-			if err := r.enter(); err != nil {
-				return err
-			}
-			r.comma, r.value = false, false
-			continue
-		case r.depth == 0 && (c == ',' || c == ']'):
+		case r.decode.StackDepth() == 0 && len(ahead) > 0 && (ahead[0] == ',' || ahead[0] == ']'):
 			// After a damaged object inside a list, it is not known that it was in
 			// a list. The list's commas and its closing bracket are skipped here.
-			r.at++
-			continue
-		case c == ',' && r.value:
-			r.at++
-			r.comma, r.value = true, false
-			continue
-		case c == ']' && !r.comma:
-			r.at++
-			r.depth--
-			r.value = true
-			continue
-		case r.depth == 0 && r.at == r.end && errors.Is(r.err, io.EOF):
-			return io.EOF
+			r.restart(at+1, bytes.Clone(ahead[1:]))
+		case kind == jsontext.KindInvalid, kind == jsontext.KindBeginArray, kind == jsontext.KindEndArray:
+			if _, err := r.decode.ReadToken(); err != nil {
+				return err
+			}
+		default:
+			return &jsontext.SyntacticError{ByteOffset: at - r.base, Err: fmt.Errorf("a %v where an object should be", kind)}
 		}
-		return r.fail(0, "an object")
 	}
 }
 
 // resync goes on after a damaged object: at the next line of the file that
 // begins with an opening brace.
 func (r *Reader) resync() {
-	r.depth, r.comma, r.value = 0, false, false
-	if r.at > 0 && r.buf[r.at-1] == '\n' {
-		r.at-- // the damage may be that another object begins here
-	}
+	offset, ahead := r.offset(), slices.Concat(r.decode.UnreadBuffer(), r.in.back)
+	r.in.back = nil
 	for {
-		ahead := r.buf[r.at:r.end]
 		if i := bytes.Index(ahead, []byte("\n{")); i >= 0 {
-			r.at += i + 1
+			r.restart(offset+int64(i+1), ahead[i+1:])
 			return
 		}
-		r.at += max(len(ahead)-1, 0)
-		if !r.fill() {
-			r.at = r.end // a read error is not lost: whoever reads on meets it
+		skip := max(len(ahead)-1, 0)
+		more := make([]byte, 1<<15)
+		n, err := r.in.Read(more)
+		offset, ahead = offset+int64(skip), append(bytes.Clone(ahead[skip:]), more[:n]...)
+		if err != nil && !bytes.Contains(ahead, []byte("\n{")) {
+			r.restart(offset+int64(len(ahead)), nil) // a read error is not lost: whoever reads on meets it
 			return
 		}
 	}
 }
 
-// is reports whether the next JSON value begins with the given byte, such as the
-// bracket of a list. A value of another kind is skipped, and recorded as a defect
-// unless it is null.
-func (r *Reader) is(kind byte, want string) (bool, error) {
-	at := r.next()
+// is reports whether the next JSON value is of the given kind, such as a list. A value
+// of another kind is skipped, and recorded as a defect unless it is null.
+func (r *Reader) is(kind jsontext.Kind, want string) (bool, error) {
+	at := r.decode.PeekKind()
 	if at == kind {
 		return true, nil
 	}
-	if err := r.skip(); err != nil || at == 'n' {
+	if err := r.decode.SkipValue(); err != nil || at == jsontext.KindNull {
 		return false, err
 	}
 	return false, r.MendHere(WrongType, "want "+want)
@@ -185,48 +211,37 @@ func (r *Reader) is(kind byte, want string) (bool, error) {
 // List reads a JSON list. For each element it calls a function, which must read
 // the element.
 func (r *Reader) List(element func() error) error {
-	ok, err := r.is('[', "a list")
-	if !ok {
-		return err
-	}
-	if err := r.enter(); err != nil {
-		return err
-	}
-	for first := true; ; first = false {
-		more, err := r.more(']', first)
-		if !more || err != nil {
-			return err
-		}
-		if err := element(); err != nil {
-			return err
-		}
-	}
+	return r.each(jsontext.KindBeginArray, jsontext.KindEndArray, "a list", element)
 }
 
 // Object reads a JSON object. For each key it calls a function, which must read
 // the value of the key. The key is valid until the value is read. A value that is not
 // an object is skipped.
 func (r *Reader) Object(member func(key []byte) error) error {
-	ok, err := r.is('{', "an object")
-	if !ok {
-		return err
-	}
-	if err := r.enter(); err != nil {
-		return err
-	}
-	for first := true; ; first = false {
-		more, err := r.more('}', first)
-		if !more || err != nil {
-			return err
-		}
-		key, err := r.key()
+	return r.each(jsontext.KindBeginObject, jsontext.KindEndObject, "an object", func() error {
+		key, err := r.decode.ReadValue()
 		if err != nil {
 			return err
 		}
-		if err := member(key); err != nil {
+		return member(r.unquoted(key))
+	})
+}
+
+func (r *Reader) each(open, end jsontext.Kind, want string, part func() error) error {
+	ok, err := r.is(open, want)
+	if !ok {
+		return err
+	}
+	if _, err := r.decode.ReadToken(); err != nil {
+		return err
+	}
+	for r.decode.PeekKind() != end {
+		if err := part(); err != nil {
 			return err
 		}
 	}
+	_, err = r.decode.ReadToken()
+	return err
 }
 
 // Another adds an element to a list and returns a pointer to it. The element may
@@ -238,30 +253,34 @@ func Another[T any](list *[]T) *T {
 }
 
 // Skip skips the next JSON value.
-func (r *Reader) Skip() error { return r.skip() }
+func (r *Reader) Skip() error { return r.decode.SkipValue() }
 
 // Text reads a JSON string. A number, true or false is returned as it is
 // written. The result ok is false for null, lists and objects. The text is
 // valid until the next call.
 func (r *Reader) Text() (text []byte, ok bool, err error) {
-	switch r.next() {
-	case '"':
-		text, err = r.unquoted()
-	case 'n', '{', '[':
-		_, err := r.is('"', "a text")
+	switch r.decode.PeekKind() {
+	case jsontext.KindNull, jsontext.KindBeginObject, jsontext.KindBeginArray:
+		_, err := r.is(jsontext.KindString, "a text")
 		return nil, false, err
-	default:
-		text, err = r.scalar()
 	}
-	return text, err == nil, err
+	value, err := r.decode.ReadValue()
+	if err != nil {
+		return nil, false, err
+	}
+	return r.unquoted(value), true, nil
 }
 
-func (r *Reader) unquoted() ([]byte, error) {
-	raw, escaped, err := r.quoted()
-	if escaped && err == nil {
-		return r.unescape(raw), nil
+// unquoted returns what a JSON string stands for, and any other value as it is.
+func (r *Reader) unquoted(value []byte) []byte {
+	switch {
+	case value[0] != '"':
+		return value
+	case bytes.IndexByte(value, '\\') < 0:
+		return value[1 : len(value)-1]
 	}
-	return raw, err
+	r.text, _ = jsontext.AppendUnquote(r.text[:0], value) // the error only says that something became U+FFFD
+	return r.text
 }
 
 // maxNames limits the strings that the method Keep remembers, so that they do
@@ -295,23 +314,16 @@ func (r *Reader) String(to *string) error {
 // Int reads a number and rounds it. The number may be in quotes, and may be written as
 // "5.0" or "1e3". The result ok is false for null and for values that are no numbers.
 func (r *Reader) Int() (n int64, ok bool, err error) {
-	c := r.next()
-	if n, ok := r.whole(); ok {
-		return n, true, nil
-	}
-	var text []byte
-	switch {
-	case c == '"':
-		text, err = r.unquoted()
-	case c == '-' || c >= '0' && c <= '9':
-		text, err = r.number()
-	default:
-		_, err := r.is('0', "a number")
+	kind := r.decode.PeekKind()
+	if kind != jsontext.KindNumber && kind != jsontext.KindString {
+		_, err := r.is(jsontext.KindNumber, "a number")
 		return 0, false, err
 	}
+	value, err := r.decode.ReadValue()
 	if err != nil {
 		return 0, false, err
 	}
+	text := r.unquoted(value)
 	if n, err := strconv.ParseInt(string(text), 10, 64); err == nil {
 		return n, true, nil
 	}
