@@ -33,7 +33,7 @@ var kits = []string{
 const (
 	product  = "sum:product-tokens"
 	tests    = "sum:test-tokens"
-	scripts  = "sum:script-lines"   // JavaScript, CSS, Python, C++
+	scripts  = "sum:script-lines"   // JavaScript, CSS, Python
 	settings = "sum:settings-lines" // YAML, templates, properties, shell
 	words    = "sum:markdown-words"
 )
@@ -107,7 +107,7 @@ func kind(file string) (in string, by func([]byte) int) {
 	switch path.Ext(file) {
 	case ".md":
 		return words, func(text []byte) int { return len(strings.Fields(string(text))) }
-	case ".js", ".css", ".py", ".cpp":
+	case ".js", ".css", ".py":
 		return scripts, lines
 	case ".yaml", ".yml", ".j2", ".tmpl", ".props", ".sh":
 		return settings, lines

@@ -262,42 +262,6 @@ func TestSimulations(t *testing.T) {
 	}
 }
 
-// TestCPlusPlus compiles fifo.cpp and has it keep the rules of every model.
-func TestCPlusPlus(t *testing.T) {
-	compiler := ""
-	for _, name := range []string{"c++", "g++", "clang++"} {
-		if path, err := exec.LookPath(name); err == nil {
-			compiler = path
-			break
-		}
-	}
-	if compiler == "" {
-		t.Skip("there is no compiler for C++ here")
-	}
-	program := filepath.Join(t.TempDir(), "fifo")
-	if out, err := exec.Command(compiler, "-std=c++17", "-Wall", "-Wextra", "-Werror", "-o", program, "cpp/fifo.cpp").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	decided := 0
-	for seed := range 20 {
-		m := begin(t, external.Options{Command: []string{program}})
-		decided += len(decisions(m, seed)) - 1
-		if err := m.Close(); err != nil || m.Failed() != nil {
-			t.Fatalf("scenario %d: %v, %v", seed, m.Failed(), err)
-		}
-	}
-	if decided < 200 {
-		t.Errorf("%d decisions in 20 scenarios", decided)
-	}
-	m, err := external.New(external.Options{Command: []string{program}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r, err := simulated(m, sim.Native); err != nil || r.Attempts.Succeeded != 5*14 {
-		t.Errorf("%+v, %v", r, err)
-	}
-}
-
 // TestPythonPackage runs the package's own tests.
 func TestPythonPackage(t *testing.T) {
 	cmd := exec.Command(python(t), "-m", "unittest", "discover", "tests")
