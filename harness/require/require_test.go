@@ -3,7 +3,6 @@ package require
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
 	"strings"
 	"testing"
 
@@ -40,8 +39,8 @@ func TestAnsible(t *testing.T) {
 	}
 	golden.Check(t, "../../ansible/roles/hadoop/vars/requirements.yml", b.Bytes())
 	var vars struct {
-		Requirements []struct{ Property, Value, File, Feature, Why string } `yaml:"hadoop_requirements"`
-		Labels       Labels                                                 `yaml:"hadoop_requirement_labels"`
+		Requirements []struct{ Property, Value, File, Feature string } `yaml:"hadoop_requirements"`
+		Labels       Labels                                            `yaml:"hadoop_requirement_labels"`
 	}
 	if err := yaml.Unmarshal(b.Bytes(), &vars); err != nil {
 		t.Fatal(err)
@@ -51,7 +50,7 @@ func TestAnsible(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	for _, r := range vars.Requirements {
-		if seen[r.Property] || r.Value == "" || r.File == "" || r.Feature == "" || r.Why == "" || strings.ContainsAny(r.Property, "QLF") {
+		if seen[r.Property] || r.Value == "" || r.File == "" || r.Feature == "" || strings.ContainsAny(r.Property, "QLF") {
 			t.Errorf("%+v: lacks something, is there twice, or has a word in place of which something has to stand", r)
 		}
 		seen[r.Property] = true
@@ -61,23 +60,6 @@ func TestAnsible(t *testing.T) {
 			if !seen[name] && s.Value != "BYTES" {
 				t.Errorf("no property %s", name)
 			}
-		}
-	}
-}
-
-// Restarts are of daemons by the names of Hadoop's commands, HDFS before YARN.
-func TestDaemons(t *testing.T) {
-	for _, s := range settings {
-		last := -1
-		for _, name := range daemons(s) {
-			at := slices.Index(restartOrder, name)
-			if at <= last {
-				t.Errorf("%s: restart %q: unknown or out of order", s.Property, daemons(s))
-			}
-			last = at
-		}
-		if (s.Restart == "") != (last < 0) {
-			t.Errorf("%s: restart %q is %q", s.Property, s.Restart, daemons(s))
 		}
 	}
 }
