@@ -36,7 +36,8 @@ A condition compares run, world, trial, workload, model, reading, repeat, seed o
 value, by = != < <= > >= or, with a regular expression, ~ !~. && and || join conditions,
 ! and parentheses do what they do in Go. Thresholds are not checked then.
 
-Metrics:
+Metrics, of which completion, waiting, slowdown, lateness and distance are also there as
+.p50, .p90, .p95, .p99 and .max, such as waiting.p95:
 ` + metricLines(),
 		Flags: []cli.Flag{
 			&cli.StringSliceFlag{Name: "metric", Usage: "only `METRIC`, or all; may be repeated (default: the first six)"},
@@ -85,6 +86,9 @@ func runCompare(c *cli.Context, dirs []string) (err error) {
 func metricLines() string {
 	var text strings.Builder
 	for _, m := range measure.Metrics() {
+		if m.Part { // the help says once how they are named
+			continue
+		}
 		unit := ""
 		if m.Unit != "" {
 			unit = " (" + m.Unit + ")"

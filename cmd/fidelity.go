@@ -34,7 +34,7 @@ that clusters which cannot be up together can take turns. Flags give rates of th
 that its traces do not have. For example:
 
    heddle fidelity RUN-FOLDER
-   heddle fidelity --metric waitingP95 --metric slowdown RUN-FOLDER
+   heddle fidelity --metric waiting.p95 --metric slowdown RUN-FOLDER
    heddle fidelity --max-error 5% RUN-FOLDER && echo good enough
    heddle fidelity --across RUN-FOLDER OTHER-RUN ANOTHER-RUN
    heddle fidelity --across RUN-FOLDER:wordcount:fifo RUN-FOLDER

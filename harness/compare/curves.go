@@ -91,7 +91,7 @@ func (r *Report) Curves() (list []Curve) {
 
 // curveOf returns the distribution of a property in the trials of one model. Trials
 // whose figures are a summary have only percentiles.
-func curveOf(workload, model string, p measure.JobProperty, trials []trial) Curve {
+func curveOf(workload, model string, p *measure.Property, trials []trial) Curve {
 	var repeats [][]float64
 	for _, t := range trials {
 		var values []float64
@@ -100,10 +100,10 @@ func curveOf(workload, model string, p measure.JobProperty, trials []trial) Curv
 		}
 		repeats = append(repeats, values)
 	}
-	if c := NewCurve(workload, model, p.Name, p.Unit, repeats); len(c.Median) > 0 {
+	if c := NewCurve(workload, model, p.Title, p.Unit, repeats); len(c.Median) > 0 {
 		return c
 	}
-	c := Curve{Workload: workload, Model: model, What: p.Name, Unit: p.Unit, Percents: keptPercents}
+	c := Curve{Workload: workload, Model: model, What: p.Title, Unit: p.Unit, Percents: keptPercents}
 	for _, t := range trials {
 		if d := p.Spread(t.figures[0]); d.Count > 0 && len(t.figures) == 1 {
 			c.Repeats, c.Count = append(c.Repeats, []float64{d.P50, d.P90, d.P95, d.P99, d.Max}), c.Count+d.Count

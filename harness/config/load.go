@@ -15,6 +15,7 @@ import (
 	"go.yaml.in/yaml/v4"
 	"go.yaml.in/yaml/v4/plugin/loaderlimits"
 
+	"heddle/harness/measure"
 	"heddle/harness/nearest"
 )
 
@@ -223,6 +224,9 @@ func (d *decoder) structure(n *yaml.Node, v reflect.Value, path string) {
 	}
 	known := slices.Sorted(maps.Keys(fields))
 	d.entries(n, path, known, func(key string, at position, value *yaml.Node) {
+		if _, ok := fields[key]; !ok {
+			key = measure.Spelt(key)
+		}
 		i, ok := fields[key]
 		if !ok {
 			d.report(at, path, "unknown key %q; %s", key, nearest.Hint(key, known))

@@ -48,7 +48,7 @@ func (t *Thresholds) list() any { return &t.Named }
 func (t *namedThreshold) UnmarshalText(data []byte) error {
 	text := strings.TrimSpace(string(data))
 	i := max(0, strings.IndexAny(text, "<>"))
-	t.metric = strings.TrimSpace(text[:i])
+	t.metric = measure.Spelt(strings.TrimSpace(text[:i]))
 	if _, ok := (metricThresholds{}).keys()[t.metric]; !ok {
 		return fmt.Errorf("read threshold %q: %q is no metric; want a limit such as makespan < 60", text, t.metric)
 	}

@@ -33,11 +33,11 @@ func TestThresholdLimits(t *testing.T) {
 		{"makespan", "fifo < yarn * 1.5", "yarn", 1.5},
 		{"makespan", "fifo < 60", "", 60},
 		{"makespan", "fifo < 60s", "", 60},
-		{"waitingP99", "fifo < 1m30s", "", 90},
-		{"waitingP99", "fifo < 5m", "5m", 1}, // a model has that label
-		{"waitingP99", "fifo < runs", "runs", 1},
-		{"slowdownP95", "fifo < yarn", "yarn", 1},
-		{"slowdownP95", "fifo < 3x", "", 3},
+		{"waiting.p99", "fifo < 1m30s", "", 90},
+		{"waiting.p99", "fifo < 5m", "5m", 1}, // a model has that label
+		{"waiting.p99", "fifo < runs", "runs", 1},
+		{"slowdown.p95", "fifo < yarn", "yarn", 1},
+		{"slowdown.p95", "fifo < 3x", "", 3},
 		{"nodeLocal", "fifo > yarn - 5%", "yarn", -5},
 		{"slotUse", "fifo > yarn", "yarn", 0},
 		{"fairness", "fifo > yarn - 0.1", "yarn", -0.1},

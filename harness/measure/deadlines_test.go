@@ -41,12 +41,12 @@ func TestDeadlinesByHand(t *testing.T) {
 		{"missed", 50, 50, 50},
 		{"missedJobs", 2, 1, 2},
 		{"lateness", 25.0 / 3, 12.5, 25.0 / 3},
-		{"latenessP50", 0, 0, math.NaN()},
-		{"latenessP90", 25, 25, math.NaN()},
-		{"latenessMax", 25, 25, 25},
+		{"lateness.p50", 0, 0, math.NaN()},
+		{"lateness.p90", 25, 25, math.NaN()},
+		{"lateness.max", 25, 25, 25},
 		{"distance", (-30 + 100.0/3 + 0) / 3, 100.0 / 6, (-30 + 100.0/3 + 0) / 3},
-		{"distanceP50", 0, 0, math.NaN()},
-		{"distanceP90", 100.0 / 3, 100.0 / 3, math.NaN()},
+		{"distance.p50", 0, 0, math.NaN()},
+		{"distance.p90", 100.0 / 3, 100.0 / 3, math.NaN()},
 	} {
 		m, err := measure.Find([]string{x.metric})
 		if err != nil {

@@ -37,24 +37,3 @@ func (j *Job) placed(live *liveJob, on *Node, bytes int64) {
 func (l *Levels[N]) add(x Levels[N]) {
 	l.Cache, l.Node, l.Rack, l.Off, l.Unknown = l.Cache+x.Cache, l.Node+x.Node, l.Rack+x.Rack, l.Off+x.Off, l.Unknown+x.Unknown
 }
-
-// fetchedMetrics are those of what reduces fetch.
-func fetchedMetrics() []Metric {
-	share := func(of func(ByLevel) int64) func([]*Figures) float64 {
-		return func(list []*Figures) float64 {
-			var sum ByLevel
-			for _, f := range list {
-				sum.add(f.Fetched)
-			}
-			if sum.Known() == 0 {
-				return math.NaN()
-			}
-			return 100 * float64(of(sum)) / float64(sum.Known())
-		}
-	}
-	return []Metric{
-		{Name: "shuffling", Unit: "s", Better: Lower, Text: "mean time from a reduce's start, or from the job's last map if that ends later, until the reduce has all map output", value: weighted(func(f *Figures) (float64, float64) { return f.shufflesMs / f.shuffles / 1000, f.shuffles })},
-		{Name: "nodeFetched", Unit: "%", Better: Higher, Text: "share of the map output that reduces took from their own node", value: share(func(b ByLevel) int64 { return b.Node })},
-		{Name: "offRackFetched", Unit: "%", Better: Lower, Text: "share of the map output that reduces fetched from another rack", value: share(func(b ByLevel) int64 { return b.Off })},
-	}
-}

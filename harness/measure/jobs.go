@@ -35,6 +35,27 @@ type JobClass struct {
 	Deadlines *Deadlines `json:"deadlines,omitempty"`
 }
 
+// Deadlines hold the ends of a class's jobs against their deadlines. Jobs
+// without a deadline, and jobs that have not ended, are left out.
+type Deadlines struct {
+	Jobs   int `json:"jobs"`
+	Missed int `json:"missed"` // those that ended after their deadline, failed or were killed
+	// LatenessMs is how long after its deadline a job ended, 0 for one that ended
+	// before. DistancePct is the time from a job's deadline to its end, in percent
+	// of the time from its submission to its deadline. It is negative for a job
+	// that ended before its deadline. Only jobs that succeeded count in both.
+	LatenessMs  Distribution `json:"latenessMs"`
+	DistancePct Distribution `json:"distancePct"`
+}
+
+// due returns the deadlines of the class's jobs, empty ones if it has none.
+func (c *JobClass) due() *Deadlines {
+	if c.Deadlines == nil {
+		return &Deadlines{}
+	}
+	return c.Deadlines
+}
+
 // shortRunMs is the run time below which a job counts as short in its slowdown,
 // so that the wait of a very short job does not hide all others. Feitelson and
 // Rudolph use 10 s.
@@ -120,29 +141,36 @@ func (f *Figures) Classify(sizes []SizeClass) {
 	}
 }
 
+// classOf computes the figures of a class of jobs.
 func classOf(by, name string, jobs []*Job) JobClass {
-	c := JobClass{By: by, Name: name, Jobs: len(jobs), Fairness: -1, Deadlines: deadlinesOf(jobs)}
-	var completion, waiting, slowdown []float64
+	c := JobClass{By: by, Name: name, Jobs: len(jobs), Fairness: -1}
 	for _, j := range jobs {
-		if j.Outcome != traces.Succeeded || j.CompletionMs < 0 {
-			continue
+		if j.succeeded() {
+			c.Succeeded++
 		}
-		c.Succeeded++
-		completion = append(completion, j.CompletionMs)
-		if waitMs, ok := j.WaitMs(); ok {
-			waiting = append(waiting, waitMs)
-			slowdown = append(slowdown, boundedSlowdown(waitMs, j.CompletionMs-waitMs))
+		if late, ok := j.lateMs(); ok {
+			if c.Deadlines == nil {
+				c.Deadlines = &Deadlines{}
+			}
+			c.Deadlines.Jobs++
+			if !j.succeeded() || late > 0 {
+				c.Deadlines.Missed++
+			}
 		}
 	}
-	c.CompletionMs, c.WaitingMs, c.Slowdown = distributionOf(completion), distributionOf(waiting), distributionOf(slowdown)
-	if len(slowdown) > 0 {
-		c.Fairness = jain(slowdown)
+	for _, p := range properties {
+		var values []float64
+		for _, j := range jobs {
+			if x, ok := p.of(j); ok && j.succeeded() {
+				values = append(values, x)
+			}
+		}
+		*p.in(&c) = distributionOf(values)
+		if p.Name == slowdown.Name && len(values) > 0 {
+			c.Fairness = jain(values)
+		}
 	}
 	return c
-}
-
-func boundedSlowdown(waitMs, runMs float64) float64 {
-	return max(1, (waitMs+runMs)/max(runMs, shortRunMs))
 }
 
 // jain returns Jain's fairness index of values above 0.
@@ -170,6 +198,8 @@ func distributionOf(xs []float64) Distribution {
 	return Distribution{Count: n, Mean: sum / float64(n), P50: at(50), P90: at(90), P95: at(95), P99: at(99), Max: xs[n-1], Spread: spreadOf(n, once(xs))}
 }
 
+func (j *Job) succeeded() bool { return j.Outcome == traces.Succeeded && j.CompletionMs >= 0 }
+
 // WaitMs returns the time in ms from the job's submission until its first task
 // starts. It is not known if the trace has no start of a task of this job.
 func (j *Job) WaitMs() (waitMs float64, ok bool) {
@@ -186,77 +216,14 @@ func (j *Job) Slowdown() (slowdown float64, ok bool) {
 	if !ok || j.CompletionMs < 0 {
 		return math.NaN(), false
 	}
-	return boundedSlowdown(waitMs, j.CompletionMs-waitMs), true
+	runMs := j.CompletionMs - waitMs
+	return max(1, (waitMs+runMs)/max(runMs, shortRunMs)), true
 }
 
-// JobProperty is a property of jobs whose distribution can be drawn.
-type JobProperty struct {
-	Name, Unit string
-	// of returns the property of a job that succeeded, and spread its distribution over
-	// a class of jobs. per is how many of the job's units are one of Unit.
-	of     func(*Job) (float64, bool)
-	spread func(*JobClass) *Distribution
-	per    float64
-	madeUp string // as in Metric
-	always bool   // of all jobs, and not only of those that succeeded
-}
-
-// JobProperties returns the properties of jobs whose distributions can be drawn.
-func JobProperties() []JobProperty {
-	return []JobProperty{
-		{"completion time of jobs", "s", func(j *Job) (float64, bool) { return j.CompletionMs, j.CompletionMs >= 0 }, completion, 1000, "", false},
-		{"wait of jobs for their first task", "s", (*Job).WaitMs, waiting, 1000, "schedule", false},
-		{"bounded slowdown of jobs", "x", (*Job).Slowdown, slowdown, 1, "schedule", false},
-	}
-}
-
-// SizeProperties returns what says how large jobs are, for a list of jobs, of which none
-// has run.
-func SizeProperties() []JobProperty {
-	size := func(of func(*Job) float64) func(*Job) (float64, bool) {
-		return func(j *Job) (float64, bool) { x := of(j); return x, x > 0 }
-	}
-	none := func(*JobClass) *Distribution { return &Distribution{} }
-	return []JobProperty{
-		{"maps of jobs", "maps", size(func(j *Job) float64 { return float64(j.Maps) }), none, 1, "", true},
-		{"reduces of jobs that have any", "reduces", size(func(j *Job) float64 { return float64(j.Reduces) }), none, 1, "", true},
-		{"input of jobs", "MiB", size(func(j *Job) float64 { return float64(j.Bytes.Input) }), none, 1 << 20, "", true},
-		{"shuffled bytes of jobs that have any", "MiB", size(func(j *Job) float64 { return float64(j.Bytes.Shuffle) }), none, 1 << 20, "", true},
-	}
-}
-
-// Values returns the property's values of the jobs that have it, ascending. There are
-// none if they would come from what the import of a trace made up, and for figures from
-// a summary, which has no list of jobs.
-func (p JobProperty) Values(f *Figures) (list []float64) {
-	if p.rests(f) {
-		return nil
-	}
-	for _, j := range f.JobList {
-		if v, ok := p.of(j); ok && (p.always || j.Outcome == traces.Succeeded) {
-			list = append(list, v/p.per)
-		}
-	}
-	slices.Sort(list)
-	return list
-}
-
-// rests reports whether the property would come from what an import made up.
-func (p JobProperty) rests(f *Figures) bool {
-	return (Metric{madeUp: p.madeUp}).restsOnMadeUp([]*Figures{f})
-}
-
-// Spread returns the property's distribution over all jobs of a run that succeeded, in
-// the property's unit. Its count is 0 if it is not known.
-func (p JobProperty) Spread(f *Figures) Distribution {
-	d := *p.spread(&f.AllJobs)
-	if p.rests(f) {
-		return Distribution{}
-	}
-	for _, v := range []*float64{&d.Mean, &d.P50, &d.P90, &d.P95, &d.P99, &d.Max} {
-		*v /= p.per
-	}
-	return d
+// lateMs returns how long after its deadline the job ended, in ms, below 0 for one that
+// ended before.
+func (j *Job) lateMs() (float64, bool) {
+	return j.CompletionMs - float64(j.DeadlineMs), j.DeadlineMs > 0 && j.CompletionMs >= 0
 }
 
 // ranFrom notes that an attempt of the job started.

@@ -24,6 +24,9 @@ type Metric struct {
 	Better Direction
 	// Signed metrics in percent may be below 0 and above 100.
 	Signed bool
+	// Part says that the metric is a percentile or the largest of what another metric is the
+	// mean of, so that lists for readers name it with that one.
+	Part bool
 	// Usual metrics are those that a table has if nobody names any.
 	Usual bool
 
@@ -51,20 +54,27 @@ const MapCPU = "mapCPU"
 
 // Metrics returns all metrics, the most often used ones first.
 func Metrics() []Metric {
+	completions := completion.metrics()
 	list := []Metric{
 		{Name: "makespan", Unit: "s", Better: Lower, Usual: true, Text: "time from the first submission to the last end of a job; of several workloads the sum", value: makespan},
-		{Name: "jobCompletion", Unit: "s", Better: Lower, Usual: true, Text: "mean time from submission to end of the jobs that succeeded", value: meanCompletion, ofJobs: mean(completion, 1000)},
+		{Name: "jobCompletion", Unit: "s", Better: Lower, Usual: true, Text: "mean time from submission to end of the jobs that succeeded", value: meanCompletion, ofJobs: completions[0].ofJobs},
 		{Name: "cacheLocal", Unit: "%", Better: Higher, Usual: true, Text: "share of maps that ran where their block was cached", madeUp: "replicas", part: localMaps(func(l Locality) int { return l.Cache })},
 		{Name: "nodeLocal", Unit: "%", Better: Higher, Usual: true, Text: "share of maps that ran where their block was, cached or on disk", madeUp: "replicas", part: localMaps(func(l Locality) int { return l.Cache + l.Node })},
 		{Name: "mapDuration", Unit: "s", Better: Lower, Usual: true, Text: "mean time of a map's successful attempt", value: phase(WholeMap)},
 		{Name: "reduceDuration", Unit: "s", Better: Lower, Usual: true, Text: "mean time of a reduce's successful attempt", value: phase(WholeReduce)},
 	}
-	list = append(list, spread("completion", "s", "", "time from submission to end", completion, 1000)...)
-	list = append(list, Metric{Name: "waiting", Unit: "s", Better: Lower, madeUp: "schedule", Text: "mean time from a job's submission until its first task starts", ofJobs: mean(waiting, 1000)})
-	list = append(list, spread("waiting", "s", "schedule", "time from submission until the first task starts", waiting, 1000)...)
-	list = append(list, Metric{Name: "slowdown", Unit: "x", Better: Lower, madeUp: "schedule", Text: "mean bounded slowdown: completion time by the time without the wait, which counts as 10 s or more", ofJobs: mean(slowdown, 1)})
-	list = append(list, spread("slowdown", "x", "schedule", "bounded slowdown", slowdown, 1)...)
-	list = append(list, deadlineMetrics()...)
+	list = slices.Concat(list, completions[1:], waiting.metrics(), slowdown.metrics())
+	list = append(list,
+		Metric{
+			Name: "missed", Unit: "%", Better: Lower, Text: "share of the jobs with a deadline that missed it, or did not succeed",
+			part:   func(trials []*Figures) stats.Share { return missed(allJobs(trials)) },
+			ofJobs: func(classes []*JobClass) float64 { return missed(classes).Percent() },
+		},
+		Metric{
+			Name: "missedJobs", Better: Lower, Text: "number of jobs that missed their deadline, or had one and did not succeed",
+			ofJobs: func(classes []*JobClass) float64 { s := missed(classes); return float64(s.Part) + 0*s.Percent() },
+		})
+	list = slices.Concat(list, lateness.metrics(), distance.metrics())
 	list = append(list,
 		Metric{Name: "fairness", Better: Higher, madeUp: "schedule", Text: "Jain's index of the jobs' slowdowns: 1 if all are slowed down alike", ofJobs: one(func(c *JobClass) float64 { return known(c.Fairness) })},
 		Metric{Name: "failedJobs", Better: Lower, Text: "number of jobs that did not succeed", value: failedJobs, ofJobs: one(func(c *JobClass) float64 { return float64(c.Jobs - c.Succeeded) })},
@@ -79,11 +89,14 @@ func Metrics() []Metric {
 		Metric{Name: "slowedStarts", Better: Lower, madeUp: "nodes", Text: "starts on nodes that a fault made slow, over those on each of the others, in the second and third minute after it", value: slowedStarts},
 		Metric{Name: MapCPU, Unit: "s", Better: Lower, Text: "mean CPU time of a map's successful attempt, by Hadoop's counter", value: weighted(func(f *Figures) (float64, float64) { return f.mapCPUMs / f.mapCPUs / 1000, f.mapCPUs })},
 		Metric{Name: "overBound", Unit: "x", Better: Lower, Text: "makespan as a multiple of its lower bound, given how long the tasks took", value: boundRatio},
-		Metric{Name: "cacheBytes", Unit: "%", Better: Higher, Text: "share of the maps' input bytes that came from the cache of the map's node", madeUp: "replicas", value: inputBytes(func(b ByLevel) int64 { return b.Cache })},
-		Metric{Name: "nodeBytes", Unit: "%", Better: Higher, Text: "share of the maps' input bytes that came from the cache or disk of the map's node", madeUp: "replicas", value: inputBytes(func(b ByLevel) int64 { return b.Cache + b.Node })},
-		Metric{Name: "offRackBytes", Unit: "%", Better: Lower, Text: "share of the maps' input bytes that came from another rack", madeUp: "replicas", value: inputBytes(func(b ByLevel) int64 { return b.Off })},
+		Metric{Name: "cacheBytes", Unit: "%", Better: Higher, Text: "share of the maps' input bytes that came from the cache of the map's node", madeUp: "replicas", value: bytesOf(read, func(b ByLevel) int64 { return b.Cache })},
+		Metric{Name: "nodeBytes", Unit: "%", Better: Higher, Text: "share of the maps' input bytes that came from the cache or disk of the map's node", madeUp: "replicas", value: bytesOf(read, func(b ByLevel) int64 { return b.Cache + b.Node })},
+		Metric{Name: "offRackBytes", Unit: "%", Better: Lower, Text: "share of the maps' input bytes that came from another rack", madeUp: "replicas", value: bytesOf(read, func(b ByLevel) int64 { return b.Off })},
+		Metric{Name: "shuffling", Unit: "s", Better: Lower, Text: "mean time from a reduce's start, or from the job's last map if that ends later, until the reduce has all map output", value: weighted(func(f *Figures) (float64, float64) { return f.shufflesMs / f.shuffles / 1000, f.shuffles })},
+		Metric{Name: "nodeFetched", Unit: "%", Better: Higher, Text: "share of the map output that reduces took from their own node", value: bytesOf(fetched, func(b ByLevel) int64 { return b.Node })},
+		Metric{Name: "offRackFetched", Unit: "%", Better: Lower, Text: "share of the map output that reduces fetched from another rack", value: bytesOf(fetched, func(b ByLevel) int64 { return b.Off })},
 	)
-	return append(list, fetchedMetrics()...)
+	return list
 }
 
 // Find returns the metrics with the given names, in this order. Without names it
@@ -99,7 +112,7 @@ func Find(names []string) ([]Metric, error) {
 			chosen = append(chosen, all...)
 			continue
 		}
-		i := slices.IndexFunc(all, func(m Metric) bool { return m.Name == name })
+		i := slices.IndexFunc(all, func(m Metric) bool { return m.Name == Spelt(name) })
 		if i < 0 {
 			return nil, fmt.Errorf("unknown metric %q; %s", name, nearest.Hint(name, Names()))
 		}
@@ -122,7 +135,7 @@ func Names() []string {
 // none. Percentiles of several trials together are not known.
 func (m Metric) Of(trials ...*Figures) float64 {
 	switch {
-	case m.restsOnMadeUp(trials):
+	case restsOnMadeUp(m.madeUp, trials...):
 		return math.NaN()
 	case m.part != nil:
 		return m.part(trials).Percent()
@@ -148,17 +161,17 @@ func (m Metric) IsShare() bool { return m.part != nil }
 // Share returns the value of a metric that is a share. The share's whole is 0 if
 // there is no value.
 func (m Metric) Share(trials ...*Figures) stats.Share {
-	if m.restsOnMadeUp(trials) {
+	if restsOnMadeUp(m.madeUp, trials...) {
 		return stats.Share{}
 	}
 	return m.part(trials)
 }
 
-// restsOnMadeUp reports whether the metric's value would come from what the import of
-// a trace made up. What a simulation makes is its result.
-func (m Metric) restsOnMadeUp(trials []*Figures) bool {
-	return m.madeUp != "" && slices.ContainsFunc(trials, func(f *Figures) bool {
-		return f.Origin != traces.Simulated && slices.Contains(f.Synthetic, m.madeUp)
+// restsOnMadeUp reports whether a value would come from a part of a trace that its import
+// made up. What a simulation makes is its result.
+func restsOnMadeUp(part string, trials ...*Figures) bool {
+	return part != "" && slices.ContainsFunc(trials, func(f *Figures) bool {
+		return f.Origin != traces.Simulated && slices.Contains(f.Synthetic, part)
 	})
 }
 
@@ -166,54 +179,20 @@ func (m Metric) restsOnMadeUp(trials []*Figures) bool {
 // since they are positive and a change acts as a factor.
 func (m Metric) IsFactor() bool { return m.Unit == "s" || m.Unit == "x" }
 
-// spread returns the metrics that say how a property of jobs is distributed.
-func spread(name, unit, madeUp, text string, of func(*JobClass) *Distribution, per float64) []Metric {
-	var list []Metric
-	for _, p := range []struct {
-		suffix, text string
-		of           func(*Distribution) float64
-	}{
-		{"P50", "median", func(d *Distribution) float64 { return d.P50 }},
-		{"P90", "90th percentile", func(d *Distribution) float64 { return d.P90 }},
-		{"P95", "95th percentile", func(d *Distribution) float64 { return d.P95 }},
-		{"P99", "99th percentile", func(d *Distribution) float64 { return d.P99 }},
-	} {
-		list = append(list, Metric{
-			Name: name + p.suffix, Unit: unit, Better: Lower, madeUp: madeUp, Text: p.text + " of the jobs' " + text,
-			ofJobs: one(func(c *JobClass) float64 {
-				if of(c).Count == 0 {
-					return math.NaN()
-				}
-				return p.of(of(c)) / per
-			}),
-		})
+// allJobs returns the classes of all jobs of the trials.
+func allJobs(trials []*Figures) []*JobClass {
+	classes := make([]*JobClass, len(trials))
+	for i, f := range trials {
+		classes[i] = &f.AllJobs
 	}
-	return append(list, Metric{Name: name + "Max", Unit: unit, Better: Lower, madeUp: madeUp, Text: "largest of the jobs' " + text, ofJobs: func(classes []*JobClass) float64 {
-		most := math.NaN()
-		for _, c := range classes {
-			if d := of(c); d.Count > 0 && !(d.Max/per <= most) {
-				most = d.Max / per
-			}
-		}
-		return most
-	}})
+	return classes
 }
 
-func completion(c *JobClass) *Distribution { return &c.CompletionMs }
-func waiting(c *JobClass) *Distribution    { return &c.WaitingMs }
-func slowdown(c *JobClass) *Distribution   { return &c.Slowdown }
-
-// mean returns a function for the mean of a property over the jobs of all
-// classes.
-func mean(of func(*JobClass) *Distribution, per float64) func([]*JobClass) float64 {
-	return func(classes []*JobClass) float64 {
-		sum, n := 0.0, 0
-		for _, c := range classes {
-			d := of(c)
-			sum, n = sum+d.Mean*float64(d.Count), n+d.Count
-		}
-		return sum / per / float64(n)
+func missed(classes []*JobClass) (s stats.Share) {
+	for _, c := range classes {
+		s = s.Plus(stats.Share{Part: int64(c.due().Missed), Of: int64(c.due().Jobs)})
 	}
+	return s
 }
 
 // one returns a function that has a value only for a single class.
@@ -302,15 +281,18 @@ func localMaps(of func(Locality) int) func([]*Figures) stats.Share {
 	}
 }
 
-// inputBytes returns a function for a percentage of the maps' input bytes. It is
+func read(f *Figures) *ByLevel    { return f.InputByLevel }
+func fetched(f *Figures) *ByLevel { return &f.Fetched }
+
+// bytesOf returns a function for a percentage of bytes that tasks read. It is
 // no stats.Share: bytes of one block are not read independently of each other, so
 // counting them would make an interval far too narrow.
-func inputBytes(of func(ByLevel) int64) func([]*Figures) float64 {
+func bytesOf(levels func(*Figures) *ByLevel, part func(ByLevel) int64) func([]*Figures) float64 {
 	return func(trials []*Figures) float64 {
 		var s stats.Share
 		for _, f := range trials {
-			if b := f.InputByLevel; b != nil {
-				s = s.Plus(stats.Share{Part: of(*b), Of: b.Known()})
+			if b := levels(f); b != nil {
+				s = s.Plus(stats.Share{Part: part(*b), Of: b.Known()})
 			}
 		}
 		return s.Percent()

@@ -55,9 +55,9 @@ func (p *page) distributions() doc.Doc {
 			d = append(d, doc.Subheading(w))
 		}
 		for _, property := range append(measure.JobProperties(), measure.SizeProperties()...) {
-			of := slices.DeleteFunc(slices.Clone(p.curves), func(c compare.Curve) bool { return c.Workload != w || c.What != property.Name })
+			of := slices.DeleteFunc(slices.Clone(p.curves), func(c compare.Curve) bool { return c.Workload != w || c.What != property.Title })
 			if len(of) > 0 {
-				d = append(d, chart(capital(property.Name), of, func(model string) int { return slices.Index(p.models, model) + 1 }))
+				d = append(d, chart(capital(property.Title), of, func(model string) int { return slices.Index(p.models, model) + 1 }))
 			}
 		}
 		for i, m := range p.maps {

@@ -109,7 +109,7 @@ func Of(ctx context.Context, o Options) (doc.Doc, error) {
 		p.traces = append(p.traces, t)
 		p.warnings = append(p.warnings, t.warnings...)
 		for _, property := range t.properties() {
-			if c := compare.NewCurve(t.workload, t.name, property.Name, property.Unit, [][]float64{property.Values(t.figures)}); len(c.Median) > 0 {
+			if c := compare.NewCurve(t.workload, t.name, property.Title, property.Unit, [][]float64{property.Values(t.figures)}); len(c.Median) > 0 {
 				p.curves = append(p.curves, c)
 			}
 		}

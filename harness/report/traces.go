@@ -92,7 +92,7 @@ func (p *page) read(path string) (*reading, error) {
 
 // properties are those of jobs whose distributions are drawn: of a list, of which nothing
 // has run, how large jobs are.
-func (t *reading) properties() []measure.JobProperty {
+func (t *reading) properties() []*measure.Property {
 	if t.figures.List != nil {
 		return measure.SizeProperties()
 	}

@@ -149,7 +149,7 @@ func TestKeys(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if !slices.Contains(Keys(), "completionP95") {
+	if !slices.Contains(Keys(), "completion.p95") {
 		t.Errorf("keys %v lack metrics", Keys())
 	}
 }

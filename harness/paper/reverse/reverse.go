@@ -58,7 +58,7 @@ func Paper() *paper.Paper {
 		Facts:    facts,
 		Live: &paper.Live{
 			Files: live, Expect: expectLive, Explain: explainLive,
-			Columns: []string{"completion", "missed", "lateness", "distanceP50", "planCarriedPct", "infeasiblePlans", "namedLate", "namedLateRightPct", "adherence"},
+			Columns: []string{"completion", "missed", "lateness", "distance.p50", "planCarriedPct", "infeasiblePlans", "namedLate", "namedLateRightPct", "adherence"},
 		},
 	}
 }
