@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -190,7 +191,8 @@ func TestUnescape(t *testing.T) {
 }
 
 // FuzzReader: a file is damaged if encoding/json says so, what that reads into the same
-// struct is read the same, and parts of any length give the same.
+// struct is read the same, and parts of any length give the same, but for the text that
+// jsontext quotes of an error, of which it may know more or less.
 func FuzzReader(f *testing.F) {
 	for _, text := range []string{
 		`{"n":1,"text":"c\u00e9","texts":["a","b"],"inner":{"n":-3}}`, "[{\"n\":-15e2},\n{\"text\":true}]", "{}\n{}", `{"text":"\ud83d\ude00"}`, "{\"n\":!}\n{\"n\":2}",
@@ -205,7 +207,7 @@ func FuzzReader(f *testing.F) {
 			t.Fatalf("%q: %v", data, err)
 		}
 		inParts := &mend.Log{}
-		if again, err := readAll(iotest.OneByteReader(strings.NewReader(string(data))), inParts); err != nil || !reflect.DeepEqual(again, got) || !reflect.DeepEqual(inParts, log) {
+		if again, err := readAll(iotest.OneByteReader(strings.NewReader(string(data))), inParts); err != nil || !reflect.DeepEqual(again, got) || unquoted(inParts) != unquoted(log) {
 			t.Fatalf("%q: %+v, mended %v, %v; byte by byte %+v, mended %v", data, got, log, err, again, inParts)
 		}
 		if len(data) == 0 || data[0] != '{' {
@@ -234,4 +236,8 @@ func FuzzReader(f *testing.F) {
 			t.Fatalf("%q read as %+v, want %+v", data, got, want)
 		}
 	})
+}
+
+func unquoted(log *mend.Log) string {
+	return regexp.MustCompile("`[^`]*`").ReplaceAllString(fmt.Sprintf("%+v", log), "")
 }
