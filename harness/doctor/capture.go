@@ -22,7 +22,7 @@ import (
 func (e *examiner) capture(ctx context.Context) []Check {
 	return append([]Check{
 		e.resourceManager(ctx), e.authentication(ctx), e.nodeManagers(), e.nameNode(), e.historyServer(),
-		e.versions(ctx), e.historyFolder(ctx), e.tells(ctx, "historyFormat", "%s", "the format is %s"), e.staging(ctx), e.clock(ctx),
+		e.versions(ctx), e.historyFolder(ctx), e.tells(ctx, "historyFormat", "%s"), e.staging(ctx), e.clock(ctx),
 	}, e.fileSystem(ctx)...)
 }
 
@@ -57,19 +57,11 @@ func stateOf(ctx context.Context, rm *yarnclient.RM) (string, error) {
 }
 
 func (e *examiner) authentication(ctx context.Context) Check {
-	c, rows := about("authentication")
-	var uses string
-	for _, s := range rows {
-		value, err := e.value(ctx, s)
-		switch {
-		case err != nil:
-			return c.unknown("%v", err)
-		case !s.Met(value):
-			return c.bad("%s is %s", s.Property, value).set(s, s.Value)
-		case s.Property == "hadoop.security.authentication":
-			uses = cmp.Or(value, s.Default)
-		}
+	c, values, met := e.settings(ctx, "authentication")
+	if !met {
+		return c
 	}
+	uses := values[0]
 	says := cmp.Or(e.Config.Security, config.SecuritySimple)
 	if uses != says {
 		return c.bad("the cluster uses %s, and the cluster file says security: %s", uses, says).next("write security: " + uses + " in the cluster file")

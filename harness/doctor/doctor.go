@@ -153,9 +153,9 @@ type examiner struct {
 	root    answer[hdfs.File]
 	nnBeans map[string]any // the NameNode's attributes from JMX bean NameNodeInfo; nil if the NameNode did not give them
 
-	scheduler answer[yarnclient.Scheduler]
-	settings  answer[map[string]string] // the Capacity scheduler's
-	labels    answer[[]yarnclient.NodeLabel]
+	scheduler     answer[yarnclient.Scheduler]
+	schedulerConf answer[map[string]string] // the Capacity scheduler's settings
+	labels        answer[[]yarnclient.NodeLabel]
 }
 
 // nameNode is the part of *hdfs.Client that doctor uses.
@@ -220,9 +220,9 @@ func (e *examiner) ask(ctx context.Context) {
 	})
 	asked.Wait()
 	e.nodes.err, e.disks.err = e.info.err, e.root.err
-	e.scheduler.err, e.settings.err, e.labels.err = errNoRM, errNoRM, errNoRM
+	e.scheduler.err, e.schedulerConf.err, e.labels.err = errNoRM, errNoRM, errNoRM
 	if e.info.err == nil {
-		e.scheduler, e.settings, e.labels = ask(ctx, e.RM.Scheduler), ask(ctx, e.RM.SchedulerConf), ask(ctx, e.RM.NodeLabels)
+		e.scheduler, e.schedulerConf, e.labels = ask(ctx, e.RM.Scheduler), ask(ctx, e.RM.SchedulerConf), ask(ctx, e.RM.NodeLabels)
 		e.nodes = ask(ctx, func(ctx context.Context) ([]yarnclient.Node, error) { return e.RM.Nodes(ctx) })
 		e.nnBeans = e.nameNodeInfo(ctx)
 	}
@@ -263,22 +263,46 @@ func about(id string) (Check, []require.Setting) {
 	return check(id, rows[0].Required, rows[0].Why), rows
 }
 
-// tells checks one Hadoop setting. Its arguments found and lacks are the texts
-// that the check shows for a good and for a bad value.
-func (e *examiner) tells(ctx context.Context, id, found, lacks string) Check {
+// settings asks for the settings that a check looks at, and returns their values,
+// Hadoop's default for one that is not set. If one is not known or not good, the check
+// says so, and met is false.
+func (e *examiner) settings(ctx context.Context, id string) (c Check, values []string, met bool) {
 	c, rows := about(id)
-	value, err := e.value(ctx, rows[0])
-	if err != nil {
-		return c.unknown("%v", err)
+	var bad []string
+	for _, s := range rows {
+		value, err := e.value(ctx, s)
+		if err != nil {
+			return e.unreported(c, s, err), nil, false
+		}
+		wanted, good := e.onCluster(ctx, s)
+		switch {
+		case good(value):
+		case s.Met(value):
+			bad = append(bad, fmt.Sprintf("%s is %s, which serves only one of %s", s.Property, value, printable.Count(len(e.Config.ResourceManagers), "ResourceManager")))
+		case value == "":
+			bad = append(bad, fmt.Sprintf("%s is not set, and Hadoop's default is %s", s.Property, cmp.Or(s.Default, "none")))
+		default:
+			bad = append(bad, s.Property+" is "+value)
+		}
+		if !good(value) {
+			c = c.set(s, wanted)
+		}
+		values = append(values, cmp.Or(value, s.Default))
 	}
-	wanted, met := e.onCluster(ctx, rows[0])
-	switch {
-	case !rows[0].Met(value):
-		return c.bad("%s", strings.ReplaceAll(lacks, "%s", value)).set(rows[0], wanted)
-	case !met(value):
-		return c.bad("%s serves only one of %s", value, printable.Count(len(e.Config.ResourceManagers), "ResourceManager")).set(rows[0], wanted)
+	if bad != nil {
+		return c.bad("%s", strings.Join(bad, ", ")), nil, false
 	}
-	return c.ok(found, cmp.Or(value, rows[0].Default))
+	return c, values, true
+}
+
+// tells checks the settings that a check looks at. found is the text that it shows for
+// the value of the first.
+func (e *examiner) tells(ctx context.Context, id, found string) Check {
+	c, values, met := e.settings(ctx, id)
+	if !met {
+		return c
+	}
+	return c.ok("%s", strings.ReplaceAll(found, "%s", values[0]))
 }
 
 // onCluster returns the value of a requirement on this cluster, and the function
@@ -359,6 +383,8 @@ func (c Check) next(text string) Check {
 // setting is not set.
 func (e *examiner) value(ctx context.Context, s require.Setting) (string, error) {
 	switch {
+	case s.File == "capacity-scheduler.xml":
+		return e.schedulerConf.value[s.Property], e.schedulerConf.err
 	case s.File != "mapred-site.xml":
 		return e.property(ctx, s.Property)
 	case e.jhs.err != nil:

@@ -24,14 +24,10 @@ import (
 
 // lacks are clusters that lack something, by the name of what is said of them.
 var lacks = map[string]func(*fake){
-	"rm-down": func(f *fake) { f.down["rm"] = true },
-	"rm-starting": func(f *fake) {
-		f.instead["rm /ws/v1/cluster/info"] = reply{200, "application/json", `{"clusterInfo":{"id":1,"haState":"INITIALIZING","resourceManagerVersion":"3.4.2"}}`}
-	},
-	"rm-wrong-port": func(f *fake) {
-		f.instead["rm /ws/v1/cluster/info"] = reply{200, "text/html", "<html><body>Welcome to nginx</body></html>"}
-	},
-	"rm-denied":      func(f *fake) { f.instead["rm /ws/v1/cluster/info"] = reply{403, "text/plain", "no"} },
+	"rm-down":        func(f *fake) { f.down["rm"] = true },
+	"rm-starting":    says("info", `{"clusterInfo":{"id":1,"haState":"INITIALIZING","resourceManagerVersion":"3.4.2"}}`),
+	"rm-wrong-port":  says("info", "<html><body>Welcome to nginx</body></html>"),
+	"rm-denied":      refuses("info", 403, "no"),
 	"rm-second-down": func(f *fake) { f.cluster.ResourceManagers = []string{"http://127.0.0.1:1"} },
 	"namenode-down":  func(f *fake) { f.hdfs.root = hdfs.ErrUnreachable },
 	"history-down":   func(f *fake) { f.down["history"] = true },
@@ -40,49 +36,31 @@ var lacks = map[string]func(*fake){
 		f.hdfs.root = hdfs.ErrUnreachable
 	},
 	"kerberos": func(f *fake) { f.conf["hadoop.security.authentication"] = "kerberos" },
-	"no-nodes": func(f *fake) {
-		f.instead["rm /ws/v1/cluster/nodes"] = reply{200, "application/json", `{"nodes":{}}`}
-	},
-	"lost-node": func(f *fake) {
-		f.instead["rm /ws/v1/cluster/nodes"] = reply{200, "application/json", `{"nodes":{"node":[
+	"no-nodes": says("nodes", `{"nodes":{}}`),
+	"lost-node": says("nodes", `{"nodes":{"node":[
 				{"id":"master:45454","nodeHostName":"master","state":"RUNNING","version":"3.4.2","nodeLabels":["am"]},
-				{"id":"r1n1:45454","nodeHostName":"r1n1","state":"LOST","version":"3.4.2"}]}}`}
-	},
-	"old-history-server": func(f *fake) {
-		f.instead["history /ws/v1/history/info"] = reply{200, "application/json", `{"historyInfo":{"startedOn":1,"hadoopVersion":"2.10.2"}}`}
-	},
-	"history-denied":  func(f *fake) { f.hdfs.folders[stagingRoot+"/history/done"] = errDenied },
-	"history-missing": func(f *fake) { f.hdfs.folders[stagingRoot+"/history/done_intermediate"] = errMissing },
-	"history-unset":   func(f *fake) { delete(f.historyConf, "mapreduce.jobhistory.done-dir") },
-	"staging-denied":  func(f *fake) { f.hdfs.folders[stagingRoot+"/bench/.staging"] = errDenied },
+				{"id":"r1n1:45454","nodeHostName":"r1n1","state":"LOST","version":"3.4.2"}]}}`),
+	"old-history-server": says("history/info", `{"historyInfo":{"startedOn":1,"hadoopVersion":"2.10.2"}}`),
+	"history-denied":     func(f *fake) { f.hdfs.folders[stagingRoot+"/history/done"] = errDenied },
+	"history-missing":    func(f *fake) { f.hdfs.folders[stagingRoot+"/history/done_intermediate"] = errMissing },
+	"history-unset":      func(f *fake) { delete(f.historyConf, "mapreduce.jobhistory.done-dir") },
+	"staging-denied":     func(f *fake) { f.hdfs.folders[stagingRoot+"/bench/.staging"] = errDenied },
 
 	"fair-scheduler": func(f *fake) {
 		f.conf["yarn.node-labels.enabled"] = "false"
-		f.instead["rm /ws/v1/cluster/scheduler"] = reply{
-			200, "application/json",
-			`{"scheduler":{"schedulerInfo":{"type":"fairScheduler","rootQueue":{"queueName":"root","childQueues":{}}}}}`,
-		}
-		f.instead["rm /ws/v1/cluster/scheduler-conf"] = reply{400, "text/plain", "This API only supports the Capacity Scheduler"}
-		f.instead["rm /ws/v1/cluster/get-node-labels"] = reply{200, "application/xml", "<nodeLabelsInfo/>"}
+		f.says("scheduler", fairScheduler)
+		f.refuses("scheduler-conf", 400, "This API only supports the Capacity Scheduler")
+		f.says("get-node-labels", "<nodeLabelsInfo/>")
 	},
 	"labels-distributed": func(f *fake) { f.conf["yarn.node-labels.configuration-type"] = "distributed" },
 	"label-writes":       func(f *fake) { f.conf["yarn.admin.acl"] = "yarn" },
 	"label-writes-group": func(f *fake) { f.conf["yarn.admin.acl"] = " hadoop" },
-	"no-labels": func(f *fake) {
-		f.instead["rm /ws/v1/cluster/get-node-labels"] = reply{200, "application/xml", "<nodeLabelsInfo/>"}
-	},
+	"no-labels":          says("get-node-labels", "<nodeLabelsInfo/>"),
 	"shared-labels": func(f *fake) {
-		f.instead["rm /ws/v1/cluster/get-node-labels"] = reply{200, "application/xml", "<nodeLabelsInfo>" + strings.Repeat(
-			"<nodeLabelInfo><name>a00</name><exclusivity>false</exclusivity></nodeLabelInfo>", 3) + "</nodeLabelsInfo>"}
+		f.says("get-node-labels", "<nodeLabelsInfo>"+strings.Repeat(
+			"<nodeLabelInfo><name>a00</name><exclusivity>false</exclusivity></nodeLabelInfo>", 3)+"</nodeLabelsInfo>")
 	},
-	"labels-without-queue": func(f *fake) {
-		f.instead["rm /ws/v1/cluster/scheduler"] = reply{
-			200, "application/json",
-			`{"scheduler":{"schedulerInfo":{"type":"capacityScheduler","queueName":"root","queuePath":"root","queues":{"queue":[
-				{"type":"capacitySchedulerLeafQueueInfo","queueName":"prod","queuePath":"root.prod","capacities":{"queueCapacitiesByPartition":[
-				{"partitionName":"m00","capacity":0.0,"maxAMLimitPercentage":100.0}]}}]}}}}`,
-		}
-	},
+	"labels-without-queue": prodQueue(`{"partitionName":"m00","capacity":0.0,"maxAMLimitPercentage":100.0}`),
 	// As of the label m00, which no node has, Hadoop 3.4.2 gave NaN without quotes.
 	"absolute-queues": queuesOf(`"mode":"absolute","isAbsoluteResource":true,"absoluteCapacity":%d,"capacities":{"queueCapacitiesByPartition":[
 		{"partitionName":"m00","capacity":0.0,"absoluteCapacity":0.0,"maxCapacity":NaN,"configuredMinResource":{"memory":512,"vCores":1}}]}`),
@@ -91,7 +69,7 @@ var lacks = map[string]func(*fake){
 	"idle-in-queue": func(f *fake) {
 		text := string(recorded(f.t, "scheduler.json.gz"))
 		whole := `"queueCapacitiesByPartition":[`
-		f.instead["rm /ws/v1/cluster/scheduler"] = reply{200, "application/json", strings.ReplaceAll(text, whole, whole+`{"partitionName":"idle","capacity":0.0,"maxAMLimitPercentage":0.0},`)}
+		f.says("scheduler", strings.ReplaceAll(text, whole, whole+`{"partitionName":"idle","capacity":0.0,"maxAMLimitPercentage":0.0},`))
 	},
 	"viewfs": func(f *fake) {
 		f.conf["fs.defaultFS"] = "viewfs://nsX/"
@@ -108,37 +86,29 @@ var lacks = map[string]func(*fake){
 		f.conf["fs.defaultFS"] = "s3a://bucket/"
 		f.historyConf["mapreduce.jobhistory.done-dir"] = "s3a://bucket/done"
 	},
-	"nodes-unread": func(f *fake) {
-		f.instead["rm /ws/v1/cluster/nodes"] = reply{200, "text/plain", "something else"}
-	},
+	"nodes-unread":     says("nodes", "something else"),
 	"datanodes-unread": func(f *fake) { f.hdfs.disks = errors.New("NameNode namenode:8020: no answer") },
 	"rm-redirects": func(f *fake) {
-		f.instead["rm /ws/v1/cluster/info"] = reply{302, "https://gw.invalid:8443/gateway/knoxsso/api/v1/websso?originalUrl=http://rm/", ""}
+		f.refuses("info", 302, "https://gw.invalid:8443/gateway/knoxsso/api/v1/websso?originalUrl=http://rm/")
 	},
 	"stock-settings": func(f *fake) {
 		delete(f.conf, "yarn.resourcemanager.node-labels.am.default-node-label-expression")
 		f.conf["yarn.node-labels.fs-store.root-dir"] = ""
 		f.conf["yarn.cluster.max-application-priority"] = "0"
 		f.conf["yarn.scheduler.configuration.store.class"] = "file"
-		f.instead["rm /ws/v1/cluster/scheduler-conf"] = reply{400, "text/plain", "Configuration change only supported by MutableConfScheduler."}
+		f.refuses("scheduler-conf", 400, "Configuration change only supported by MutableConfScheduler.")
 	},
-	"slow-scheduler": func(f *fake) {
-		f.instead["rm /ws/v1/cluster/scheduler-conf"] = reply{
-			200, "application/xml",
-			"<configuration><property><name>yarn.scheduler.capacity.root.queues</name><value>default</value></property></configuration>",
-		}
-	},
+	"slow-scheduler": says("scheduler-conf",
+		"<configuration><property><name>yarn.scheduler.capacity.root.queues</name><value>default</value></property></configuration>"),
 	"stored-settings": func(f *fake) {
 		f.conf["yarn.scheduler.configuration.store.class"] = "zk"
-		f.instead["rm /ws/v1/cluster/scheduler-conf"] = reply{200, "application/xml", "<configuration></configuration>"}
+		f.says("scheduler-conf", "<configuration></configuration>")
 	},
 	"settings-refused": func(f *fake) {
 		f.conf["yarn.admin.acl"] = "yarn"
-		f.instead["rm /ws/v1/cluster/scheduler-conf"] = reply{403, "application/json", `{"RemoteException":{"exception":"ForbiddenException","message":"java.lang.Exception: Only admins can carry out this operation.","javaClassName":"org.apache.hadoop.yarn.webapp.ForbiddenException"}}`}
+		f.refuses("scheduler-conf", 403, `{"RemoteException":{"exception":"ForbiddenException","message":"java.lang.Exception: Only admins can carry out this operation.","javaClassName":"org.apache.hadoop.yarn.webapp.ForbiddenException"}}`)
 	},
-	"settings-unanswered": func(f *fake) {
-		f.instead["rm /ws/v1/cluster/scheduler-conf"] = reply{500, "text/plain", "out of memory"}
-	},
+	"settings-unanswered": refuses("scheduler-conf", 500, "out of memory"),
 	"am-label-empty": func(f *fake) {
 		f.conf["yarn.resourcemanager.node-labels.am.default-node-label-expression"] = "masters"
 	},
@@ -175,13 +145,11 @@ var lacks = map[string]func(*fake){
 		f.hdfs.nodes[0].Capacity, f.hdfs.nodes[0].Remaining = 100<<30, 1<<20
 		f.hdfs.nodes[1].Capacity, f.hdfs.nodes[1].Remaining = 100<<30, 50<<30
 	},
-	"disk-full-yarn": func(f *fake) {
-		f.instead["rm /ws/v1/cluster/nodes"] = reply{200, "application/json", `{"nodes":{"node":[
+	"disk-full-yarn": says("nodes", `{"nodes":{"node":[
 				{"id":"master:45454","nodeHostName":"master","state":"RUNNING","version":"3.4.2","nodeLabels":["am"]},
 				{"id":"r1n2:45454","nodeHostName":"r1n2","state":"RUNNING","version":"3.4.2"},
-				{"id":"r1n1:45454","nodeHostName":"r1n1","state":"UNHEALTHY","version":"3.4.2","healthReport":` +
-			`"1/1 local-dirs usable space is below configured utilization percentage/no more usable space [ /data/nm-local : used space above threshold of 90.0% ] "}]}}`}
-	},
+				{"id":"r1n1:45454","nodeHostName":"r1n1","state":"UNHEALTHY","version":"3.4.2","healthReport":`+
+		`"1/1 local-dirs usable space is below configured utilization percentage/no more usable space [ /data/nm-local : used space above threshold of 90.0% ] "}]}}`),
 	"warm-reads":     func(f *fake) { f.agents[2].DropCaches = false },
 	"clock-ahead":    func(f *fake) { f.agents[0].NowWallNs, f.agents[2].NowWallNs = -1e9, 2e9 },
 	"no-client":      func(f *fake) { f.cluster.Hadoop = config.Hadoop{} },
@@ -209,102 +177,63 @@ func TestLacks(t *testing.T) {
 // with these fields.
 func queuesOf(fields string) func(*fake) {
 	leaf := func(path string, percent int) string {
-		return fmt.Sprintf(`{"type":"capacitySchedulerLeafQueueInfo","queuePath":"%s","queueName":"%s",`+fields+`}`, path, path[strings.LastIndexByte(path, '.')+1:], percent)
+		return fmt.Sprintf(`{"queuePath":"%s","queueName":"%s",`+fields+`}`, path, path[strings.LastIndexByte(path, '.')+1:], percent)
 	}
 	return func(f *fake) {
-		f.instead["rm /ws/v1/cluster/scheduler"] = reply{200, "application/json", `{"scheduler":{"schedulerInfo":{"type":"capacityScheduler","queueName":"root","queuePath":"root","queues":{"queue":[` +
-			leaf("root.dev", 40) + `,{"queueName":"prod","queuePath":"root.prod","mode":"weight","capacity":60,"queues":{"queue":[` + leaf("root.prod.etl", 60) + `]}}]}}}}`}
-		f.instead["rm /ws/v1/cluster/scheduler-conf"] = reply{200, "application/xml", "<configuration></configuration>"}
+		f.says("scheduler", schedulerStart+
+			leaf("root.dev", 40)+`,{"queueName":"prod","queuePath":"root.prod","mode":"weight","capacity":60,"queues":{"queue":[`+leaf("root.prod.etl", 60)+`]}}]}}}}`)
+		f.says("scheduler-conf", "<configuration></configuration>")
 	}
 }
 
-// breaches are clusters that break one requirement each, by its property.
-func breaches() map[string]func(*fake) {
-	set := func(name, value string) func(*fake) {
-		return func(f *fake) {
-			if _, ok := f.historyConf[name]; ok {
-				f.historyConf[name] = value
-			} else {
-				f.conf[name] = value
-			}
+const (
+	schedulerStart = `{"scheduler":{"schedulerInfo":{"type":"capacityScheduler","queueName":"root","queuePath":"root","queues":{"queue":[`
+	fairScheduler  = `{"scheduler":{"schedulerInfo":{"type":"fairScheduler","rootQueue":{"queueName":"root","childQueues":{}}}}}`
+)
+
+// prodQueue gives a cluster one leaf queue with this share of node labels.
+func prodQueue(partitions string) func(*fake) {
+	return says("scheduler", schedulerStart+`{"queueName":"prod","queuePath":"root.prod","capacities":{"queueCapacitiesByPartition":[`+partitions+`]}}]}}}}`)
+}
+
+// breach makes a cluster on which a setting is not good.
+func breach(s require.Setting) func(*fake) {
+	whole := `{"partitionName":"%s","capacity":100.0,"absoluteCapacity":100.0,"maxAMLimitPercentage":0.0}`
+	switch property := strings.TrimPrefix(s.Property, require.Queues+"QUEUE."); property {
+	case "accessible-node-labels.LABEL.capacity":
+		return prodQueue(`{"partitionName":"m00","capacity":50.0,"maxAMLimitPercentage":100.0}`)
+	case "accessible-node-labels":
+		return prodQueue("")
+	case "maximum-am-resource-percent":
+		return prodQueue(fmt.Sprintf(whole+","+whole+","+whole, "a00", "m00", "r00"))
+	case "yarn.resourcemanager.scheduler.class":
+		return says("scheduler", fairScheduler)
+	case "dfs.datanode.max.locked.memory", "dfs.datanode.pmem.cache.dirs":
+		return lacks["no-cache"]
+	}
+	bad := []string{"", "0", "false", "file:///tmp/x"}
+	bad = bad[slices.IndexFunc(bad, func(v string) bool { return !s.Met(v) }):]
+	return func(f *fake) {
+		switch s.File {
+		case "capacity-scheduler.xml":
+			f.says("scheduler-conf", "<configuration>"+
+				"<property><name>"+require.Queues+"schedule-asynchronously.enable</name><value>true</value></property>"+
+				"<property><name>"+s.Property+"</name><value>"+bad[0]+"</value></property></configuration>")
+		case "mapred-site.xml":
+			f.historyConf[s.Property] = bad[0]
+		default:
+			f.conf[s.Property] = bad[0]
 		}
 	}
-	inFile := func(name, value string) func(*fake) {
-		return func(f *fake) {
-			f.instead["rm /ws/v1/cluster/scheduler-conf"] = reply{200, "application/xml", "<configuration>" +
-				"<property><name>" + require.Queues + "schedule-asynchronously.enable</name><value>true</value></property>" +
-				"<property><name>" + name + "</name><value>" + value + "</value></property></configuration>"}
-		}
-	}
-	queues := func(partition string) func(*fake) {
-		return func(f *fake) {
-			f.instead["rm /ws/v1/cluster/scheduler"] = reply{
-				200, "application/json",
-				`{"scheduler":{"schedulerInfo":{"type":"capacityScheduler","queueName":"root","queuePath":"root","queues":{"queue":[
-				{"type":"capacitySchedulerLeafQueueInfo","queueName":"prod","queuePath":"root.prod","capacities":{"queueCapacitiesByPartition":[` + partition + `]}}]}}}}`,
-			}
-		}
-	}
-	whole := func(label string) string {
-		return `{"partitionName":"` + label + `","capacity":100.0,"absoluteCapacity":100.0,"maxAMLimitPercentage":0.0}`
-	}
-	noCache := func(f *fake) {
-		for i := range f.hdfs.nodes {
-			f.hdfs.nodes[i].CacheCapacity = 0
-		}
-	}
-	const queue = require.Queues + "QUEUE."
-	breaches := map[string]func(*fake){
-		queue + "accessible-node-labels.LABEL.capacity": queues(`{"partitionName":"m00","capacity":50.0,"maxAMLimitPercentage":100.0}`),
-		queue + "accessible-node-labels":                queues(""),
-		queue + "maximum-am-resource-percent":           queues(whole("a00") + "," + whole("m00") + "," + whole("r00")),
-		"yarn.resourcemanager.scheduler.class": func(f *fake) {
-			f.instead["rm /ws/v1/cluster/scheduler"] = reply{
-				200, "application/json",
-				`{"scheduler":{"schedulerInfo":{"type":"fairScheduler","rootQueue":{"queueName":"root","childQueues":{}}}}}`,
-			}
-		},
-		"dfs.datanode.max.locked.memory": noCache,
-		"dfs.datanode.pmem.cache.dirs":   noCache,
-	}
-	for name, value := range map[string]string{
-		"hadoop.security.authentication":                                    "custom",
-		"dfs.encrypt.data.transfer":                                         "true",
-		"mapreduce.jobhistory.intermediate-done-dir":                        "file:///done",
-		"mapreduce.jobhistory.done-dir":                                     "file:///done",
-		"mapreduce.jobhistory.jhist.format":                                 "text",
-		"yarn.app.mapreduce.am.staging-dir":                                 "file:///staging",
-		"yarn.node-labels.enabled":                                          "false",
-		"yarn.node-labels.configuration-type":                               "distributed",
-		"yarn.admin.acl":                                                    "yarn",
-		"yarn.resourcemanager.node-labels.am.default-node-label-expression": "",
-		"yarn.node-labels.fs-store.root-dir":                                "file:///tmp/labels",
-		"yarn.cluster.max-application-priority":                             "0",
-		"yarn.scheduler.configuration.store.class":                          "file",
-	} {
-		breaches[name] = set(name, value)
-	}
-	for name, value := range map[string]string{
-		require.Queues + "schedule-asynchronously.enable":                 "false",
-		require.Queues + "schedule-asynchronously.scheduling-interval-ms": "5000",
-		require.Queues + "node-locality-delay":                            "",
-	} {
-		breaches[name] = inFile(name, value)
-	}
-	return breaches
 }
 
 // Each row of the requirements, not met, is found by the check that it names,
 // which says the property.
 func TestEveryRequirementIsFound(t *testing.T) {
-	breaches := breaches()
 	for _, s := range require.All(0).Settings {
 		t.Run(s.Property, func(t *testing.T) {
 			f := newFake(t)
-			if breaches[s.Property] == nil {
-				t.Fatal("this test does not know how to break it")
-			}
-			breaches[s.Property](f)
+			breach(s)(f)
 			feature := f.examine(t).Feature(s.Feature)
 			i := slices.IndexFunc(feature.Checks, func(c Check) bool { return c.ID == s.Check })
 			if i < 0 {

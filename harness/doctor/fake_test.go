@@ -30,7 +30,7 @@ type fake struct {
 	t *testing.T
 	// conf and historyConf are the daemons' settings.
 	conf, historyConf map[string]string
-	// instead maps an address ("rm /ws/v1/cluster/info") to another answer.
+	// instead maps a path, without what all of a daemon begin with, to another answer.
 	instead map[string]reply
 	// down are daemons that take no connection: rm, history, namenode.
 	down map[string]bool
@@ -58,8 +58,17 @@ const (
 
 type reply struct {
 	status int
-	kind   string
-	body   string
+	body   string // where it leads, of a redirect
+}
+
+func (f *fake) says(path, body string)                  { f.instead[path] = reply{200, body} }
+func (f *fake) refuses(path string, s int, body string) { f.instead[path] = reply{s, body} }
+
+// says and refuses are changes of a fake that make it give one answer.
+func says(path, body string) func(*fake) { return refuses(path, 200, body) }
+
+func refuses(path string, status int, body string) func(*fake) {
+	return func(f *fake) { f.refuses(path, status, body) }
 }
 
 // fakeHDFS answers with the errors set, or as the recorded cluster did.
@@ -203,14 +212,13 @@ func (f *fake) start(t *testing.T) *examiner {
 func (f *fake) serve(t *testing.T, daemon, name string, files, conf map[string]string) string {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		answer := func(a reply) {
-			w.Header().Set("Content-Type", a.kind)
-			if a.status == http.StatusFound { // its kind is where it leads
-				w.Header().Set("Location", a.kind)
+			if a.status == http.StatusFound {
+				w.Header().Set("Location", a.body)
 			}
 			w.WriteHeader(a.status)
 			io.WriteString(w, a.body)
 		}
-		if a, ok := f.instead[daemon+" "+r.URL.Path]; ok {
+		if a, ok := f.instead[strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/ws/v1/"), "cluster/")]; ok {
 			answer(a)
 			return
 		}
@@ -218,23 +226,19 @@ func (f *fake) serve(t *testing.T, daemon, name string, files, conf map[string]s
 			property := r.URL.Query().Get("name")
 			value, ok := conf[property]
 			if !ok {
-				answer(reply{404, "text/plain", ""})
+				answer(reply{404, ""})
 				return
 			}
 			body, _ := json.Marshal(map[string]any{"property": map[string]any{"key": property, "value": value, "isFinal": false, "resource": "x-site.xml"}})
-			answer(reply{200, "text/xml;charset=utf-8", string(body)}) // as Hadoop labels it
+			answer(reply{200, string(body)})
 			return
 		}
 		file, ok := files[r.URL.Path]
 		if !ok {
-			answer(reply{404, "text/html", "<html><body>not found</body></html>"})
+			answer(reply{404, "<html><body>not found</body></html>"})
 			return
 		}
-		kind := "application/json;charset=utf-8"
-		if strings.Contains(file, ".xml") {
-			kind = "application/xml;charset=utf-8"
-		}
-		answer(reply{200, kind, string(recorded(t, file))})
+		answer(reply{200, string(recorded(t, file))})
 	}))
 	t.Cleanup(s.Close)
 	if f.down[daemon] {

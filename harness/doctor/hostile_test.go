@@ -10,14 +10,9 @@ import (
 // hostile are what a ResourceManager may answer, or whoever answers in its place,
 // to run commands where a report is read or followed. %s is the command.
 var hostile = map[string]string{
-	"template":            `{{lookup('pipe','%s')}}`,
-	"statement":           `{%% set x = lookup('pipe','%s') %%}`,
-	"comment of template": `x{#%s#}`,
-	"line":                "x\nsteering_conf_dir: %s",
-	"quote":               `x"; %s #`,
-	"shell":               `x'; $(%s) '`,
-	"terminal":            "x\x1b[2J%s",
-	"line of Unicode":     "x\u2028%s",
+	"shell":           `x'; $(%s) '`,
+	"terminal":        "x\x1b[2J%s",
+	"line of Unicode": "x\u2028%s",
 }
 
 // lies are the places where a daemon's answers come into a report.
@@ -28,19 +23,18 @@ var lies = map[string]func(f *fake, text string){
 		f.conf["yarn.resourcemanager.node-labels.am.default-node-label-expression"] = text
 	},
 	"queue": func(f *fake, text string) {
-		f.instead["rm /ws/v1/cluster/scheduler"] = queues(text, "root."+text, "gpu")
+		f.says("scheduler", queues(text, "root."+text, "gpu"))
 	},
-	"label of a queue": func(f *fake, text string) { f.instead["rm /ws/v1/cluster/scheduler"] = queues("a", "root.a", text) },
+	"label of a queue": func(f *fake, text string) { f.says("scheduler", queues("a", "root.a", text)) },
 	"node": func(f *fake, text string) {
-		f.instead["rm /ws/v1/cluster/nodes"] = reply{200, "application/json", fmt.Sprintf(`{"nodes":{"node":[{"id":%s,"state":"RUNNING"}]}}`, quoted(text))}
+		f.says("nodes", fmt.Sprintf(`{"nodes":{"node":[{"id":%s,"state":"RUNNING"}]}}`, quoted(text)))
 	},
 	"store":   func(f *fake, text string) { f.conf["yarn.scheduler.configuration.store.class"] = text },
 	"setting": func(f *fake, text string) { f.conf["yarn.cluster.max-application-priority"] = text },
 }
 
-func queues(name, path, label string) reply {
-	return reply{200, "application/json", fmt.Sprintf(`{"scheduler":{"schedulerInfo":{"type":"capacityScheduler","queueName":"root","queuePath":"root","queues":{"queue":[
-		{"type":"capacitySchedulerLeafQueueInfo","queueName":%s,"queuePath":%s,"capacity":90,"nodeLabels":[%s]}]}}}}`, quoted(name), quoted(path), quoted(label))}
+func queues(name, path, label string) string {
+	return fmt.Sprintf(schedulerStart+`{"queueName":%s,"queuePath":%s,"capacity":90,"nodeLabels":[%s]}]}}}}`, quoted(name), quoted(path), quoted(label))
 }
 
 // TestHostileAnswers: what a ResourceManager answers is shown on one line, marked as

@@ -19,22 +19,21 @@ import (
 // between node labels.
 func (e *examiner) steer(ctx context.Context) []Check {
 	return append([]Check{
-		e.schedulerType(), e.labelsEnabled(ctx), e.labelWrites(ctx), e.labelPool(), e.queueLabels(ctx), e.amLabel(ctx),
-		e.tells(ctx, "labelStore", "%s", "in the temporary folder of the ResourceManager's host"),
-		e.async(ctx), e.localityDelay(), e.unlabelledJobs(),
-		e.tells(ctx, "priorities", "0 to %s", "all applications have priority 0"),
-		e.tells(ctx, "liveQueues", "store %s", "settings are read from the file only"),
+		e.schedulerType(), e.tells(ctx, "labels", "on"), e.labelWrites(ctx), e.labelPool(), e.queueLabels(ctx), e.amLabel(ctx),
+		e.tells(ctx, "labelStore", "%s"), e.tells(ctx, "asyncScheduling", "on"), e.localityDelay(ctx), e.unlabelledJobs(),
+		e.tells(ctx, "priorities", "0 to %s"), e.tells(ctx, "liveQueues", "store %s"),
 	}, e.fileSystem(ctx)...)
 }
 
 var errNoRM = errors.New("the ResourceManager cannot be asked")
 
-// unreported says why the Capacity scheduler's settings are not known. If the
-// scheduler takes them from its file only (the default), the ResourceManager reports
+// unreported says why a setting is not known. If the Capacity
+// scheduler takes its settings from its file only (the default), the ResourceManager reports
 // them to nobody, and else to administrators only.
-func (e *examiner) unreported(c Check, err error) Check {
+func (e *examiner) unreported(c Check, s require.Setting, err error) Check {
 	remote := (*yarnclient.RemoteError)(nil)
 	switch {
+	case s.File != "capacity-scheduler.xml":
 	case errors.Is(err, yarnclient.ErrUnauthorized):
 		return c.unknown("the ResourceManager refuses to report its scheduler settings: %v", cause(err)).
 			next(fmt.Sprintf("only administrators may read them: name user %s in %s of the ResourceManager's yarn-site.xml, and run 'yarn rmadmin -refreshAdminAcls'", e.Config.User, require.Of("labelWrites")[0].Property))
@@ -64,20 +63,6 @@ func (e *examiner) schedulerType() Check {
 	default:
 		return c.ok("%s", s.value.Type)
 	}
-}
-
-func (e *examiner) labelsEnabled(ctx context.Context) Check {
-	c, rows := about("labels")
-	for i, lacks := range []string{"node labels are off", "node labels are %s: they cannot be set over REST"} {
-		value, err := e.value(ctx, rows[i])
-		switch {
-		case err != nil:
-			return c.unknown("%v", err)
-		case !rows[i].Met(value):
-			return c.bad("%s", strings.ReplaceAll(lacks, "%s", value)).set(rows[i], rows[i].Value)
-		}
-	}
-	return c.ok("on, centralized")
 }
 
 // labelWrites checks whether the user may change node labels, by the cluster's
@@ -181,7 +166,7 @@ func (e *examiner) queueLabels(ctx context.Context) Check {
 	if name, err := e.property(ctx, require.Of("amLabel")[0].Property); err == nil && yarnclient.IsLabel(name) {
 		labels.Masters = name
 	}
-	lacking, err := require.LackingQueueSettings(s.value, e.settings.value, require.LargestLeaf(s.value), labels)
+	lacking, err := require.LackingQueueSettings(s.value, e.schedulerConf.value, require.LargestLeaf(s.value), labels)
 	if err != nil {
 		return c.next(err.Error())
 	}
@@ -196,17 +181,16 @@ func (e *examiner) queueLabels(ctx context.Context) Check {
 }
 
 func (e *examiner) amLabel(ctx context.Context) Check {
-	c, rows := about("amLabel")
+	unknown, rows := about("amLabel")
 	if err := cmp.Or(e.labels.err, e.nodes.err); err != nil {
-		return c.unknown("%v", err)
+		return unknown.unknown("%v", err)
 	}
-	label, err := e.value(ctx, rows[0])
-	switch {
-	case err != nil:
-		return c.unknown("%v", err)
-	case !rows[0].Met(label):
-		return c.bad("ApplicationMasters may run on any node").set(rows[0], rows[0].Value)
-	case !yarnclient.IsLabel(label):
+	c, values, met := e.settings(ctx, "amLabel")
+	if !met {
+		return c
+	}
+	label := values[0]
+	if !yarnclient.IsLabel(label) {
 		return c.bad("ApplicationMasters are sent to %.80q, which is not the name of a node label", label).set(rows[0], rows[0].Value)
 	}
 	nodes := 0
@@ -230,44 +214,18 @@ func (e *examiner) amLabel(ctx context.Context) Check {
 	return c.ok("%s, %s", label, printable.Count(nodes, "node"))
 }
 
-// async checks that the Capacity scheduler schedules asynchronously. Without
-// this, a node gets a container only at its next heartbeat, and every placement
-// decision takes longer to carry out.
-func (e *examiner) async(ctx context.Context) Check {
-	c, rows := about("asyncScheduling")
-	on, interval := rows[0], rows[1]
-	switch s := e.settings; {
-	case s.err != nil:
-		return e.unreported(c, s.err)
-	case !on.Met(s.value[on.Property]):
-		every, err := e.property(ctx, "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms")
-		if err != nil || every == "" {
-			every = "1000"
-		}
-		return c.bad("off: each decision takes up to a heartbeat, %s ms, and the node idles meanwhile", every).
-			set(on, on.Value).set(interval, interval.Value)
-	case !interval.Met(s.value[interval.Property]):
-		return c.bad("on, every %s ms", s.value[interval.Property]).set(interval, interval.Value)
-	}
-	return c.ok("on")
-}
-
 // localityDelay checks that the Capacity scheduler's property
 // node-locality-delay has a value. Steering turns the delay off, and needs a
-// value to put back afterwards.
-func (e *examiner) localityDelay() Check {
-	c, rows := about("localityDelay")
-	value := e.settings.value[rows[0].Property]
-	switch {
-	case e.settings.err != nil:
-		return e.unreported(c, e.settings.err)
-	case !rows[0].Met(value): // tell the user to set the property now, since Hadoop cannot unset it after steering has set it
-		return c.bad("not set: a waiting map lets 40 heartbeats pass before it starts on another node").set(rows[0], rows[0].Value)
+// value to put back afterwards, since Hadoop cannot unset it.
+func (e *examiner) localityDelay(ctx context.Context) Check {
+	c, values, met := e.settings(ctx, "localityDelay")
+	if !met {
+		return c
 	}
-	if n, err := strconv.Atoi(value); err == nil && n > 0 {
-		return c.ok("%s, switched off while a model steers", value)
+	if n, err := strconv.Atoi(values[0]); err == nil && n > 0 {
+		return c.ok("%s, switched off while a model steers", values[0])
 	}
-	return c.ok("%s", value)
+	return c.ok("%s", values[0])
 }
 
 // unlabelledJobs says what steering by node labels means for jobs of other
