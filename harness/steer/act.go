@@ -105,12 +105,6 @@ func (c *Core) openQueued() {
 	c.queued = kept
 }
 
-// stopAwaiting removes op from job.awaited, the groups of decisions whose containers
-// are not granted or whose tasks are not known.
-func (op *opening) stopAwaiting() {
-	op.job.awaited.remove(op)
-}
-
 // roomFor is how long steering waits for room on a full node of an idle cluster before
 // it gives the decisions up. A killed container leaves its node after one or two
 // NodeManager heartbeats.
@@ -315,7 +309,7 @@ func (op *opening) end(outcome, cause string) {
 	}
 	op.stage = ended
 	if op.granted < len(op.decisions) {
-		op.stopAwaiting()
+		op.job.awaited.remove(op)
 	}
 	for _, dec := range op.decisions[op.granted:] {
 		if outcome == "none" {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"slices"
 	"strings"
 	"time"
 
@@ -70,38 +71,22 @@ const (
 	AskReplicas     What = "replicas"     // the answer is [][]Replica: for each map, the replicas of its input's first block
 )
 
+// answers decode the answers to cluster queries from JSON.
+var answers = map[What]func(data []byte) (any, error){
+	AskApps: decode[[]yarnclient.App], AskApp: decode[yarnclient.App], AskAppAttempts: decode[[]yarnclient.AppAttempt],
+	AskContainers: decode[[]yarnclient.Container], AskRM: decode[yarnclient.ClusterInfo],
+	AskNode: decode[yarnclient.Node], AskNodes: decode[[]yarnclient.Node], AskQueued: decode[int64],
+	AskTasks: decode[[]yarnclient.Task], AskTaskAttempts: decode[[]yarnclient.TaskAttempt], AskTaskCounters: decode[yarnclient.Counters],
+	AskJobFiles: decode[*JobFiles], AskReplicas: decode[[][]Replica],
+}
+
 // DecodeAnswer decodes from JSON the answer to a cluster query of the kind what, as a
 // recording of steering holds it.
 func DecodeAnswer(what What, data []byte) (any, error) {
-	switch what {
-	case AskApps:
-		return decode[[]yarnclient.App](data)
-	case AskApp:
-		return decode[yarnclient.App](data)
-	case AskAppAttempts:
-		return decode[[]yarnclient.AppAttempt](data)
-	case AskContainers:
-		return decode[[]yarnclient.Container](data)
-	case AskRM:
-		return decode[yarnclient.ClusterInfo](data)
-	case AskNode:
-		return decode[yarnclient.Node](data)
-	case AskNodes:
-		return decode[[]yarnclient.Node](data)
-	case AskQueued:
-		return decode[int64](data)
-	case AskTasks:
-		return decode[[]yarnclient.Task](data)
-	case AskTaskAttempts:
-		return decode[[]yarnclient.TaskAttempt](data)
-	case AskTaskCounters:
-		return decode[yarnclient.Counters](data)
-	case AskJobFiles:
-		return decode[*JobFiles](data)
-	case AskReplicas:
-		return decode[[][]Replica](data)
+	if answers[what] == nil {
+		return nil, fmt.Errorf("answer to unknown question %q", what)
 	}
-	return nil, fmt.Errorf("answer to unknown question %q", what)
+	return answers[what](data)
 }
 
 func decode[T any](data []byte) (any, error) {
@@ -140,15 +125,22 @@ type Failure struct {
 // with its original splits would be measured as one with the splits asked for.
 var ErrRefused = errors.New("refused")
 
-var failures = map[string]error{
-	"refused": ErrRefused, "unreachable": yarnclient.ErrUnreachable, "unauthorized": yarnclient.ErrUnauthorized,
-	"notFound": yarnclient.ErrNotFound, "standby": yarnclient.ErrStandby, "unavailable": yarnclient.ErrUnavailable,
-	"notRest": yarnclient.ErrNotRest, "badAnswer": yarnclient.ErrBadAnswer, "jobEnded": yarnclient.ErrJobEnded, "noMaster": yarnclient.ErrNoMaster,
+// failures are the errors that a Failure can hold, by their short names there.
+var failures = []struct {
+	name string
+	err  error
+}{
+	{"refused", ErrRefused},
+	{"unreachable", yarnclient.ErrUnreachable},
+	{"unauthorized", yarnclient.ErrUnauthorized},
+	{"notFound", yarnclient.ErrNotFound},
+	{"standby", yarnclient.ErrStandby},
+	{"unavailable", yarnclient.ErrUnavailable},
+	{"notRest", yarnclient.ErrNotRest},
+	{"badAnswer", yarnclient.ErrBadAnswer},
+	{"jobEnded", yarnclient.ErrJobEnded},
+	{"noMaster", yarnclient.ErrNoMaster},
 }
-
-// failureNames are the short names of errors that a Failure can hold, in the fixed
-// order in which FailureOf tests an error for them.
-var failureNames = []string{"refused", "unreachable", "unauthorized", "notFound", "standby", "unavailable", "notRest", "badAnswer", "jobEnded", "noMaster"}
 
 // FailureOf turns an error into a Failure, which a recording of steering can hold. For
 // a nil error it returns nil.
@@ -157,9 +149,9 @@ func FailureOf(err error) *Failure {
 		return nil
 	}
 	f := &Failure{Text: err.Error(), cause: err}
-	for _, name := range failureNames {
-		if errors.Is(err, failures[name]) {
-			f.Is = append(f.Is, name)
+	for _, known := range failures {
+		if errors.Is(err, known.err) {
+			f.Is = append(f.Is, known.name)
 		}
 	}
 	return f
@@ -174,9 +166,9 @@ func (f *Failure) Unwrap() []error {
 		return []error{f.cause}
 	}
 	var list []error
-	for _, name := range f.Is {
-		if err := failures[name]; err != nil {
-			list = append(list, err)
+	for _, known := range failures {
+		if slices.Contains(f.Is, known.name) {
+			list = append(list, known.err)
 		}
 	}
 	return list
@@ -227,9 +219,9 @@ func Matters(a Action) bool {
 	case *Record:
 		switch a.Event.(type) {
 		case *traces.Decision, *traces.Actuation, *traces.Note:
-			return true
+		default:
+			return false
 		}
-		return false
 	}
 	return true
 }

@@ -22,25 +22,22 @@ func (j *job) newContainer(info yarnclient.Container, sent time.Time) {
 	x := &container{id: info.ID, job: j, node: n, kind: k, reservation: state.None, task: state.None, seen: c.now, listedAt: sent}
 	j.live[x.id], j.unbound[x.id] = x, x
 	j.pending[k] = max(0, j.pending[k]-1)
-	op := n.active
-	if op == nil || op.job != j || op.kind != k || op.granted == len(op.decisions) {
-		for _, late := range j.closing {
-			if late.node == n && late.kind == k && late.granted < len(late.decisions) {
-				op = late
-				break
-			}
+	// The container may come late, after the node has lost the job's node label. Or it may
+	// use room that came free while the node had the label: then it can serve a decision
+	// that still waits for the node.
+	for _, op := range slices.Concat([]*opening{n.active}, j.closing, n.queue) {
+		if op.lacks(j, n, k) {
+			op.grant(x)
+			return
 		}
 	}
-	// The container may use room that came free while the node had the job's node
-	// label: then it can serve a decision that still waits for the node.
-	for i := 0; i < len(n.queue) && (op == nil || op.job != j || op.kind != k || op.granted == len(op.decisions)); i++ {
-		op = n.queue[i]
-	}
-	if op != nil && op.job == j && op.kind == k && op.granted < len(op.decisions) {
-		op.grant(x)
-		return
-	}
 	x.keepSpare(n.active)
+}
+
+// lacks says whether the opening, nil for none, is of this job, node and kind of task, and
+// has a decision without a container.
+func (op *opening) lacks(j *job, n *node, k state.Kind) bool {
+	return op != nil && op.job == j && op.node == n && op.kind == k && op.granted < len(op.decisions)
 }
 
 // grant assigns the container to a decision: the first one in the group op that still
@@ -64,9 +61,9 @@ func (op *opening) grant(x *container) {
 		return
 	}
 	if op.kind != state.Map {
-		op.stopAwaiting()
+		op.job.awaited.remove(op)
 	} else { // The ApplicationMaster learns of this container within two of its heartbeats. It assigns tasks to later containers separately, so after that time no decision need wait for this one.
-		c.newAlarm(op.stopAwaiting).in(2 * op.job.files.Beat)
+		c.newAlarm(func() { op.job.awaited.remove(op) }).in(2 * op.job.files.Beat)
 	}
 	switch {
 	case op.stage == queued:

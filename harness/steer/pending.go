@@ -140,7 +140,7 @@ func (j *job) giveUpTakenBack(sent time.Time) {
 			continue
 		}
 		for _, n := range j.core.nodes {
-			if op := n.active; op != nil && op.job == j && op.kind == state.Kind(k) && op.stage < parking && op.granted < len(op.decisions) {
+			if op := n.active; op.lacks(j, n, state.Kind(k)) && op.stage < parking {
 				op.takenBack = true
 				op.park("the ApplicationMaster took its request back")
 			}

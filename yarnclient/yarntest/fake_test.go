@@ -105,47 +105,6 @@ var fourMaps = [][]string{{"r1n1", "r2n1"}, {"r1n2"}, {"r1n1"}, {"r2n2"}}
 
 func minute(string, int, int) (time.Duration, bool) { return time.Minute, false }
 
-func TestJobRunsToItsEnd(t *testing.T) {
-	f := newFixture(t, nil)
-	id := f.submit(yarntest.Job{Maps: fourMaps, Reduces: 2, Slowstart: 1, Tags: "a,b"})
-	f.until("end", func() bool {
-		app, err := f.rm.App(f.ctx, id)
-		f.must(err)
-		return app.FinalStatus == "SUCCEEDED"
-	})
-	h, err := yarnclient.NewHistory(yarnclient.Options{Addresses: []string{"jhs:19888"}, Transport: f.Transport()})
-	f.must(err)
-	job := h.Job("job_" + id[len("application_"):])
-	info, err := job.Job(f.ctx)
-	f.must(err)
-	if info.State != "SUCCEEDED" || info.MapsCompleted != 4 || info.ReducesCompleted != 2 {
-		t.Errorf("%+v", info)
-	}
-	tasks, err := job.Tasks(f.ctx)
-	f.must(err)
-	for _, task := range tasks {
-		attempts, err := job.Attempts(f.ctx, task.ID)
-		f.must(err)
-		if len(attempts) != 1 || attempts[0].ID != task.SuccessfulAttempt || attempts[0].FinishedMs <= attempts[0].StartedMs {
-			t.Errorf("%s: %+v", task.ID, attempts)
-		}
-	}
-	if apps, err := f.rm.Apps(f.ctx, yarnclient.AppFilter{Tags: []string{"b"}, States: []string{"FINISHED"}}); err != nil || len(apps) != 1 {
-		t.Errorf("by tag: %v, %v", apps, err)
-	}
-	if _, err := f.rm.AM(id).Job(f.ctx); !errors.Is(err, yarnclient.ErrJobEnded) {
-		t.Errorf("master after the end: %v, want ErrJobEnded", err)
-	}
-	f.clock.Advance(time.Second)
-	nodes, err := f.rm.Nodes(f.ctx)
-	f.must(err)
-	for _, n := range nodes {
-		if n.Containers != 0 || n.UsedMB != 0 || n.UsedVCores != 0 {
-			t.Errorf("%s is not empty after the end: %+v", n.ID, n)
-		}
-	}
-}
-
 // TestSteering carries out decisions by labels: exactly one container each, on
 // the node, and the map that late binding takes.
 func TestSteering(t *testing.T) {
@@ -185,82 +144,6 @@ func TestSteering(t *testing.T) {
 
 func (f *fixture) on(appID, node string) []yarnclient.Container {
 	return slices.DeleteFunc(f.tasks(appID), func(k yarnclient.Container) bool { return k.NodeID != node })
-}
-
-// TestTwoSlots: on heartbeats a node fills up at once, unless bounded.
-func TestTwoSlots(t *testing.T) {
-	for _, most := range []int{0, 1} {
-		f := newFixture(t, func(c *yarntest.Config) { c.Async, c.MaxAssignments = 0, most })
-		f.park()
-		id := f.submit(yarntest.Job{Maps: fourMaps, MapLabel: "s00", Run: minute})
-		f.label(map[string]string{"r1n1:45454": "s00"})
-		f.until("container", func() bool { return len(f.tasks(id)) > 0 })
-		if got, want := len(f.tasks(id)), 2-most; got != want {
-			t.Errorf("bound %d: %d containers at once, want %d", most, got, want)
-		}
-	}
-}
-
-func TestLocalityDelay(t *testing.T) {
-	for _, test := range []struct {
-		delay int
-		node  bool
-	}{{0, false}, {40, true}} {
-		f := newFixture(t, func(c *yarntest.Config) {
-			c.Async, c.LocalityDelay = 0, test.delay
-			c.Nodes = append(yarntest.Workers(2, 20, 512, 8), yarntest.Node{Host: "master", Rack: "/core", Label: "am", MemoryMB: 4096, VCores: 32})
-		})
-		id := f.submit(yarntest.Job{Maps: [][]string{{"r2n20"}}, Run: minute})
-		f.until("attempt", func() bool { return len(f.Attempts(id)) == 1 })
-		if got := f.Attempts(id)[0].Locality; (got == "node") != test.node {
-			t.Errorf("delay %d of 41 nodes: %s, want node: %v", test.delay, got, test.node)
-		}
-	}
-}
-
-func TestKillAttemptAsksAgain(t *testing.T) {
-	f := newFixture(t, nil)
-	id := f.submit(yarntest.Job{Maps: [][]string{{"r1n1"}}, Run: minute})
-	am := f.rm.AM(id)
-	running := func(number int) func() bool {
-		return func() bool {
-			a := f.Attempts(id)
-			return len(a) == number+1 && a[number].State == "RUNNING"
-		}
-	}
-	f.until("first attempt", running(0))
-	f.must(am.KillAttempt(f.ctx, f.Attempts(id)[0].ID))
-	f.until("second attempt", running(1))
-	job, err := am.Job(f.ctx)
-	f.must(err)
-	if job.KilledMapAttempts != 1 || job.MapsRunning != 1 {
-		t.Errorf("%+v", job)
-	}
-}
-
-func TestPriorityOrdersJobs(t *testing.T) {
-	f := newFixture(t, nil)
-	f.park()
-	first := f.submit(yarntest.Job{Maps: fourMaps, MapLabel: "s00", Run: minute})
-	second := f.submit(yarntest.Job{Maps: fourMaps, MapLabel: "s00", Priority: 1, Run: minute})
-	f.label(map[string]string{"r1n1:45454": "s00"})
-	f.until("containers", func() bool { return len(f.tasks(second)) == 2 })
-	if n := len(f.tasks(first)); n != 0 {
-		t.Errorf("the less urgent job got %d containers", n)
-	}
-}
-
-func TestOverCommit(t *testing.T) {
-	f := newFixture(t, nil)
-	id := f.submit(yarntest.Job{Maps: [][]string{{"r1n1"}}, Run: minute})
-	f.until("container", func() bool { return len(f.tasks(id)) == 1 })
-	node := f.tasks(id)[0].NodeID
-	f.must(f.rm.SetNodeResource(f.ctx, node, yarnclient.Resource{MemoryMB: 128, VCores: 100}))
-	n, err := f.rm.Node(f.ctx, node)
-	f.must(err)
-	if n.AvailMB != -384 || len(f.tasks(id)) != 1 {
-		t.Errorf("available %d MB with %d containers, want -384 and the container kept", n.AvailMB, len(f.tasks(id)))
-	}
 }
 
 // TestLabelFaults: a call that succeeds after its timeout, an allocation on
@@ -308,49 +191,6 @@ func TestLabelFaults(t *testing.T) {
 			t.Errorf("%d containers, want 2 at once", n)
 		}
 	})
-}
-
-func TestNodeLossAndReturn(t *testing.T) {
-	f := newFixture(t, nil)
-	id := f.submit(yarntest.Job{Maps: [][]string{{"r1n1"}}, Run: minute})
-	f.until("attempt", func() bool { return len(f.Attempts(id)) == 1 && f.Attempts(id)[0].State == "RUNNING" })
-	f.StopNode("r1n1")
-	f.clock.Advance(14 * time.Second)
-	if n, err := f.rm.Node(f.ctx, "r1n1:45454"); err != nil || n.State != "RUNNING" || n.Containers != 1 {
-		t.Errorf("before expiry: %+v, %v", n, err)
-	}
-	f.clock.Advance(2 * time.Second)
-	if n, err := f.rm.Node(f.ctx, "r1n1:45454"); err != nil || n.State != "LOST" || n.Containers != 0 {
-		t.Errorf("after expiry: %+v, %v", n, err)
-	}
-	f.until("second attempt elsewhere", func() bool { return len(f.Attempts(id)) == 2 })
-	if a := f.Attempts(id); a[0].State != "KILLED" || a[1].Host == "r1n1" {
-		t.Errorf("%+v", a)
-	}
-	f.StartNode("r1n1")
-	f.until("back", func() bool {
-		n, err := f.rm.Node(f.ctx, "r1n1:45454")
-		f.must(err)
-		return n.State == "RUNNING"
-	})
-}
-
-func TestMasterLoss(t *testing.T) {
-	f := newFixture(t, nil)
-	id := f.submit(yarntest.Job{Maps: fourMaps})
-	f.until("attempts", func() bool { return len(f.Attempts(id)) > 0 })
-	f.KillMaster(id)
-	if _, err := f.rm.AM(id).Job(f.ctx); !errors.Is(err, yarnclient.ErrNoMaster) {
-		t.Errorf("between masters: %v, want ErrNoMaster", err)
-	}
-	f.until("end", func() bool {
-		app, err := f.rm.App(f.ctx, id)
-		f.must(err)
-		return app.FinalStatus == "SUCCEEDED"
-	})
-	if a, err := f.rm.Attempts(f.ctx, id); err != nil || len(a) != 2 {
-		t.Errorf("%+v, %v; want two masters", a, err)
-	}
 }
 
 // TestRestart: refused, then wrong with status 200, then as it was with
@@ -404,18 +244,6 @@ func TestRestart(t *testing.T) {
 			t.Errorf("%+v, %v; want the job back with two containers", app, err)
 		}
 	})
-}
-
-func TestStandby(t *testing.T) {
-	f := newFixture(t, nil)
-	f.SetHA(yarnclient.HAStandby, "")
-	if _, err := f.rm.Nodes(f.ctx); !errors.Is(err, yarnclient.ErrStandby) {
-		t.Errorf("%v, want ErrStandby", err)
-	}
-	f.SetHA(yarnclient.HAActive, "")
-	if _, err := f.rm.Nodes(f.ctx); err != nil {
-		t.Error(err)
-	}
 }
 
 func TestInjected(t *testing.T) {

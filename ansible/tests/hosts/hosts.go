@@ -21,7 +21,7 @@
 //     that this machine lacks cannot be installed
 //   - memory, processors and the page cache are this machine's; a unit's
 //     MemoryMax= and CPUQuota= hold, if this machine has the controllers
-//   - a reboot or shutdown from inside ends the host; Reboot boots it
+//   - a reboot or shutdown from inside ends the host
 //   - without CAP_SYS_RESOURCE on this machine, a unit cannot raise a limit
 //     above this machine's: of LimitNOFILE= it gets what there is
 //
@@ -149,24 +149,6 @@ func (h *Hosts) up(ctx context.Context) error {
 	return nil
 }
 
-// Open returns the hosts of a folder, as Up left them.
-func Open(dir string) (*Hosts, error) {
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return nil, err
-	}
-	text, err := os.ReadFile(filepath.Join(dir, settled))
-	if err != nil {
-		return nil, fmt.Errorf("open hosts: %w; bring them up first", err)
-	}
-	h := &Hosts{}
-	if err := json.Unmarshal(text, h); err != nil {
-		return nil, fmt.Errorf("open hosts: read %s: %w", filepath.Join(dir, settled), err)
-	}
-	h.Dir = dir
-	return h, nil
-}
-
 // Down ends the hosts of a folder and removes all that they and Up left:
 // processes, links, control groups, and the folder. It does nothing if there
 // are none.
@@ -214,23 +196,6 @@ func closeConnections(ctx context.Context, dir string) {
 	for _, socket := range sockets {
 		_ = exec.CommandContext(ctx, "ssh", "-O", "exit", "-o", "ControlPath="+socket, "host").Run()
 	}
-}
-
-// Reboot ends all processes of a host at once, as a power failure would, and
-// boots the host again. It returns when the host is ready. What the host wrote
-// to its root folder is still there, unlike what it had in /run and /tmp.
-func (h *Hosts) Reboot(ctx context.Context, name string) error {
-	if !slices.Contains(h.Names, name) {
-		return fmt.Errorf("reboot %s: no such host; there are %s", name, strings.Join(h.Names, ", "))
-	}
-	if err := errors.Join(removeGroups(ctx, groupOf(id(h.Dir), name)), removeLinks(h.link(name))); err != nil {
-		return fmt.Errorf("end %s: %w", name, err)
-	}
-	alive, err := h.start(ctx, name)
-	if err != nil {
-		return fmt.Errorf("start %s: %w", name, err)
-	}
-	return h.waitReady(alive, name)
 }
 
 // checkOurs returns an error if a folder is there and Up did not make it, so

@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -70,9 +69,6 @@ func TestHosts(t *testing.T) {
 	}
 	t.Run("machine stays as it is", func(t *testing.T) { testMachineStays(t, h) })
 	t.Run("own kernel view", func(t *testing.T) { testKernelView(t, h) })
-	t.Run("ssh", func(t *testing.T) { testSSH(t, h) })
-	t.Run("service", func(t *testing.T) { testService(t, h) })
-	t.Run("ansible", func(t *testing.T) { testAnsible(t, h) })
 	t.Run("folder is taken", func(t *testing.T) {
 		if _, err := Up(t.Context(), dir, []string{"c"}); err == nil {
 			t.Fatal("a second Up in the same folder succeeded")
@@ -150,120 +146,6 @@ func testKernelView(t *testing.T, h *Hosts) {
 	out(t, h, "a", "test -w /proc/sys/vm/drop_caches && setpriv --dump | grep -q 'bounding.*sys_admin'")
 }
 
-func testSSH(t *testing.T, h *Hosts) {
-	if got := out(t, h, "a", "bash -c 'read -r line </dev/tcp/b/22; echo $line'"); !strings.HasPrefix(got, "SSH-2.0") {
-		t.Errorf("host a reads %q from port 22 of host b, by its name", got)
-	}
-	password := exec.CommandContext(t.Context(), "ssh", "-F", h.path("ssh_config"), "-o", "PubkeyAuthentication=no", "b", "true")
-	text, err := password.CombinedOutput()
-	if err == nil || !strings.Contains(string(text), "Permission denied (publickey)") {
-		t.Errorf("login without the key: %v, %s; want that only a key is accepted", err, text)
-	}
-	keys := map[string]bool{}
-	for _, name := range h.Names {
-		keys[out(t, h, name, "cat", "/etc/ssh/ssh_host_ed25519_key.pub")] = true
-		keys[out(t, h, name, "cat", "/etc/machine-id")] = true
-	}
-	if len(keys) != 4 {
-		t.Errorf("two hosts have %d different keys and machine ids, want 4", len(keys))
-	}
-}
-
-const unit = `[Service]
-Type=notify
-NotifyAccess=all
-User=games
-StateDirectory=probe
-LoadCredential=token:/etc/probe.token
-ExecStart=/bin/sh -c 'id -un >/var/lib/probe/said; cat $CREDENTIALS_DIRECTORY/token >>/var/lib/probe/said; touch /usr/share/probe || echo refused >>/var/lib/probe/said; systemd-notify --ready; exec sleep infinity'
-Restart=on-failure
-RestartSec=100ms
-NoNewPrivileges=yes
-CapabilityBoundingSet=
-ProtectSystem=strict
-PrivateTmp=yes
-PrivateDevices=yes
-MemoryMax=64M
-[Install]
-WantedBy=multi-user.target
-`
-
-// systemd on a host does with a unit what it does on a machine.
-func testService(t *testing.T, h *Hosts) {
-	put := h.Command(t.Context(), "b", "echo secret >/etc/probe.token; chmod 600 /etc/probe.token; cat >/etc/systemd/system/probe.service")
-	put.Stdin = strings.NewReader(unit)
-	if text, err := put.CombinedOutput(); err != nil {
-		t.Fatalf("write the unit: %v: %s", err, text)
-	}
-	show := func(property string) string {
-		return strings.TrimSpace(out(t, h, "b", "systemctl", "show", "--value", "-p", property, "probe"))
-	}
-	out(t, h, "b", "systemctl daemon-reload && systemctl enable --now probe 2>&1")
-	if state := show("ActiveState") + " " + show("UnitFileState"); state != "active enabled" {
-		t.Errorf("after enable --now the service is %q, want active enabled", state)
-	}
-	if got := out(t, h, "b", "cat", "/var/lib/probe/said"); got != "games\nsecret\nrefused\n" {
-		t.Errorf("the service says %q; want its user, its credential, and that it may not write to /usr", got)
-	}
-	limit := out(t, h, "b", "cat /sys/fs/cgroup/memory/system.slice/probe.service/memory.limit_in_bytes /sys/fs/cgroup/system.slice/probe.service/memory.max 2>/dev/null | cat")
-	if strings.TrimSpace(limit) != strconv.Itoa(64<<20) {
-		t.Errorf("memory limit of the service: %q, want 64 MiB", limit)
-	}
-	first := show("MainPID")
-	out(t, h, "b", "kill", "-9", first)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	if err := poll(ctx, func() bool { return show("NRestarts") == "1" && show("ActiveState") == "active" }); err != nil {
-		t.Errorf("the service was killed, and has %s restarts and is %s, want 1 restart and active", show("NRestarts"), show("ActiveState"))
-	}
-	if second := show("MainPID"); second == first || second == "0" {
-		t.Errorf("after the restart the process is %s, before it was %s", second, first)
-	}
-	// The unit is enabled, so it starts with the machine.
-	out(t, h, "b", "touch /run/before-reboot /var/before-reboot")
-	if err := h.Reboot(t.Context(), "b"); err != nil {
-		t.Fatal(err)
-	}
-	if state := show("ActiveState") + " " + show("NRestarts"); state != "active 0" {
-		t.Errorf("after a reboot the service is %q, want active 0", state)
-	}
-	if got := out(t, h, "b", "ls /run/before-reboot /var/before-reboot 2>/dev/null | cat"); got != "/var/before-reboot\n" {
-		t.Errorf("after a reboot there is %q, want only the file that was not in /run", got)
-	}
-	if boots := strings.Count(out(t, h, "b", "journalctl --list-boots --no-pager | grep '^ *-\\?[0-9]'"), "\n"); boots != 2 {
-		t.Errorf("the journal has %d boots after one reboot, want 2", boots)
-	}
-	out(t, h, "b", "systemctl stop probe")
-	if state := show("ActiveState") + " " + show("MainPID"); state != "inactive 0" {
-		t.Errorf("after stop the service is %q, want inactive 0", state)
-	}
-}
-
-func testAnsible(t *testing.T, h *Hosts) {
-	if _, err := exec.LookPath("ansible"); err != nil {
-		if os.Getenv("HEDDLE_LAB") == "require" {
-			t.Fatalf("HEDDLE_LAB=require: %v", err)
-		}
-		t.Skip("needs ansible-core in the PATH")
-	}
-	ansible := exec.CommandContext(t.Context(), "ansible", "-i", h.Inventory(), "all", "--one-line",
-		"-m", "ansible.builtin.systemd_service", "-a", "name=ssh state=started enabled=true")
-	settings := filepath.Join(t.TempDir(), "ansible.cfg") // and none of this user's
-	if err := os.WriteFile(settings, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	ansible.Env = append(os.Environ(), "ANSIBLE_CONFIG="+settings, "ANSIBLE_NOCOLOR=1", "LC_ALL=C.UTF-8")
-	text, err := ansible.CombinedOutput()
-	if err != nil {
-		t.Fatalf("ansible: %v\n%s", err, text)
-	}
-	for _, name := range h.Names {
-		if !strings.Contains(string(text), name+" | SUCCESS => {") {
-			t.Errorf("ansible does not say that sshd of %s is as wanted:\n%s", name, text)
-		}
-	}
-}
-
 // Up is killed at several points. Down then removes what it left.
 func TestDownAfterKill(t *testing.T) {
 	need(t)
@@ -292,20 +174,6 @@ func TestDownAfterKill(t *testing.T) {
 			wantNothing(t, dir)
 		})
 	}
-}
-
-func TestUpCancelled(t *testing.T) {
-	need(t)
-	dir := filepath.Join(t.TempDir(), "hosts")
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-	defer cancel()
-	if _, err := Up(ctx, dir, []string{"a"}); err == nil {
-		t.Log("the host was up within a second")
-		if err := Down(t.Context(), dir); err != nil {
-			t.Fatal(err)
-		}
-	}
-	wantNothing(t, dir)
 }
 
 func TestUpInFolderOfNoUse(t *testing.T) {
