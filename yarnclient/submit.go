@@ -97,102 +97,52 @@ func (s Submission) secrets() []string {
 	return texts
 }
 
-// mapWire is how Hadoop's JSON writes a map.
-type mapWire[V any] struct {
-	Entry []pairWire[V] `json:"entry,omitempty"`
-}
-
-type pairWire[V any] struct {
-	Key   string `json:"key"`
-	Value V      `json:"value"`
-}
-
-// sorted returns a map's entries in the order of its keys.
-func sorted[V, W any](m map[string]V, convert func(V) W) *mapWire[W] {
-	if len(m) == 0 {
-		return nil
+// wire returns the submission with the names and nesting of Hadoop's JSON. What is
+// empty is left out.
+func (s *Submission) wire() map[string]any {
+	acls := map[string]string{"VIEW_APP": s.ViewACL, "MODIFY_APP": s.ModifyACL}
+	maps.DeleteFunc(acls, func(_, list string) bool { return list == "" })
+	am := map[string]any{"commands": map[string]any{"command": s.Command}}
+	putMap(am, "local-resources", s.Files, func(f LocalFile) any {
+		return map[string]any{"resource": f.URL, "type": f.Type, "visibility": f.Visibility, "size": f.Size, "timestamp": f.TimestampMs}
+	})
+	text := func(s string) any { return s }
+	putMap(am, "environment", s.Env, text)
+	putMap(am, "application-acls", acls, text)
+	credentials := map[string]any{}
+	putMap(credentials, "tokens", s.Tokens, text)
+	putMap(credentials, "secrets", s.Secrets, func(key []byte) any { return base64.RawURLEncoding.EncodeToString(key) })
+	if len(credentials) > 0 {
+		am["credentials"] = credentials
 	}
-	list := &mapWire[W]{}
-	for _, key := range slices.Sorted(maps.Keys(m)) {
-		list.Entry = append(list.Entry, pairWire[W]{key, convert(m[key])})
-	}
-	return list
-}
-
-func same[V any](v V) V { return v }
-
-// submissionWire is a Submission with the names and nesting of Hadoop's JSON.
-type submissionWire struct {
-	ID          string        `json:"application-id"`
-	Name        string        `json:"application-name"`
-	Queue       string        `json:"queue,omitempty"`
-	Priority    int           `json:"priority"`
-	AM          containerWire `json:"am-container-spec"`
-	MaxAttempts int           `json:"max-app-attempts,omitempty"`
-	Resource    resourceWire  `json:"resource"`
-	Type        string        `json:"application-type,omitempty"`
-	Tags        *tagsWire     `json:"application-tags,omitempty"`
-	Label       string        `json:"app-node-label-expression,omitempty"`
-	AMLabel     string        `json:"am-container-node-label-expression,omitempty"`
-}
-
-type containerWire struct {
-	Files       *mapWire[fileWire] `json:"local-resources,omitempty"`
-	Env         *mapWire[string]   `json:"environment,omitempty"`
-	Commands    commandsWire       `json:"commands"`
-	Credentials *credentialsWire   `json:"credentials,omitempty"`
-	ACLs        *mapWire[string]   `json:"application-acls,omitempty"`
-}
-
-type commandsWire struct {
-	Command string `json:"command"`
-}
-
-type credentialsWire struct {
-	Tokens  *mapWire[string] `json:"tokens,omitempty"`
-	Secrets *mapWire[string] `json:"secrets,omitempty"`
-}
-
-type resourceWire struct {
-	MemoryMB int64 `json:"memory"`
-	VCores   int   `json:"vCores"`
-}
-
-type tagsWire struct {
-	Tag []string `json:"tag"`
-}
-
-type fileWire struct {
-	URL         string `json:"resource"`
-	Type        string `json:"type"`
-	Visibility  string `json:"visibility"`
-	Size        int64  `json:"size"`
-	TimestampMs int64  `json:"timestamp"`
-}
-
-func (s *Submission) wire() submissionWire {
-	acls := map[string]string{}
-	if s.ViewACL != "" {
-		acls["VIEW_APP"] = s.ViewACL
-	}
-	if s.ModifyACL != "" {
-		acls["MODIFY_APP"] = s.ModifyACL
-	}
-	w := submissionWire{
-		ID: s.ID, Name: s.Name, Queue: s.Queue, Priority: s.Priority, MaxAttempts: s.MaxAttempts,
-		Resource: resourceWire(s.AM), Type: s.Type, Label: s.Label, AMLabel: s.AMLabel,
-		AM: containerWire{
-			Files:    sorted(s.Files, func(f LocalFile) fileWire { return fileWire(f) }),
-			Env:      sorted(s.Env, same),
-			Commands: commandsWire{s.Command},
-			ACLs:     sorted(acls, same),
-		},
-	}
-	if len(s.Secrets)+len(s.Tokens) > 0 {
-		w.AM.Credentials = &credentialsWire{sorted(s.Tokens, same), sorted(s.Secrets, base64.RawURLEncoding.EncodeToString)}
+	w := map[string]any{
+		"application-id": s.ID, "application-name": s.Name, "priority": s.Priority, "am-container-spec": am,
+		"resource": map[string]any{"memory": s.AM.MemoryMB, "vCores": s.AM.VCores},
 	}
 	if len(s.Tags) > 0 {
-		w.Tags = &tagsWire{s.Tags}
+		w["application-tags"] = map[string]any{"tag": s.Tags}
+	}
+	for key, value := range map[string]string{
+		"queue": s.Queue, "application-type": s.Type, "app-node-label-expression": s.Label, "am-container-node-label-expression": s.AMLabel,
+	} {
+		if value != "" {
+			w[key] = value
+		}
+	}
+	if s.MaxAttempts > 0 {
+		w["max-app-attempts"] = s.MaxAttempts
 	}
 	return w
+}
+
+// putMap sets a key to a map in the form in which Hadoop's JSON has them, with its
+// entries in the order of their keys, unless it is empty.
+func putMap[V any](to map[string]any, key string, m map[string]V, convert func(V) any) {
+	var list []any
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		list = append(list, map[string]any{"key": name, "value": convert(m[name])})
+	}
+	if list != nil {
+		to[key] = map[string]any{"entry": list}
+	}
 }
