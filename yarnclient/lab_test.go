@@ -177,12 +177,9 @@ func TestLabWrites(t *testing.T) {
 func startJob(t *testing.T, rm *yarnclient.RM, ctx context.Context) string {
 	t.Helper()
 	c := labtest.Shared(t).Cluster()
-	jars, err := filepath.Glob(filepath.Join(c.Hadoop.Home, "share/hadoop/mapreduce/hadoop-mapreduce-examples-*.jar"))
-	if err != nil || len(jars) != 1 {
-		t.Fatalf("examples jar: %v, %v", jars, err)
-	}
+	jar := labtest.Examples(t, c.Hadoop.Home)
 	tag := fmt.Sprintf("yarnclient-test-%d", os.Getpid())
-	client := exec.CommandContext(ctx, filepath.Join(c.Hadoop.Home, "bin/hadoop"), "jar", jars[0], "pi", "-Dmapreduce.job.tags="+tag, "2", "1000000000000")
+	client := exec.CommandContext(ctx, filepath.Join(c.Hadoop.Home, "bin/hadoop"), "jar", jar, "pi", "-Dmapreduce.job.tags="+tag, "2", "1000000000000")
 	client.Env = append(os.Environ(), "HADOOP_CONF_DIR="+c.Hadoop.Conf)
 	if err := client.Start(); err != nil {
 		t.Fatal(err)

@@ -577,10 +577,7 @@ func begin(t *testing.T, programs ...string) *cluster {
 	}
 	c := &cluster{dir: t.TempDir()}
 	c.inventory = filepath.Join(c.dir, "blue")
-	var err error
-	if c.binary, err = labtest.Binary(); err != nil {
-		t.Fatal(err)
-	}
+	c.binary = labtest.Binary(t)
 	write(t, filepath.Join(c.dir, "password"), password)
 	return c
 }

@@ -1,19 +1,13 @@
 package capture
 
 import (
-	"bufio"
 	"bytes"
 	"compress/gzip"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"runtime"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -21,8 +15,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"heddle/collectors/node/agent"
-	"heddle/harness/clients"
 	"heddle/yarnclient"
 	"heddle/yarnclient/yarntest"
 )
@@ -146,94 +138,4 @@ func TestThousandNodes(t *testing.T) {
 		_, err = s.Stop(t.Context())
 		c.must(err)
 	})
-}
-
-// childCluster is an environment variable with which the test binary is the ResourceManager
-// and the agents of 1,000 nodes, at one address, until its input ends.
-const childCluster = "HEDDLE_TEST_CAPTURE_CLUSTER"
-
-func TestMain(m *testing.M) {
-	if os.Getenv(childCluster) == "" {
-		os.Exit(m.Run())
-	}
-	rm := yarntest.New(yarntest.Config{Nodes: yarntest.Workers(25, 40, 8192, 8), Conf: map[string]string{"yarn.node-labels.enabled": "true", amHeartbeat: "200"}}).Transport()
-	agents := &fakeAgent{start: time.Now()}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	go func() {
-		_ = http.Serve(l, http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) { // as long as this process lives
-			if r.URL.Path == "/info" || r.URL.Path == "/samples" {
-				agents.ServeHTTP(out, r)
-				return
-			}
-			r.URL.Scheme, r.URL.Host, r.RequestURI = "http", "rm:8088", ""
-			resp, err := (&weighed{to: rm, calls: map[string]int{}}).RoundTrip(r)
-			if err != nil {
-				http.Error(out, err.Error(), http.StatusBadGateway)
-				return
-			}
-			out.Header().Set("Content-Type", resp.Header.Get("Content-Type"))
-			out.Header().Set("Content-Encoding", "gzip")
-			out.WriteHeader(resp.StatusCode)
-			z := gzip.NewWriter(out)
-			_, _ = io.Copy(z, resp.Body)
-			_ = z.Close()
-		}))
-	}()
-	fmt.Println(l.Addr())
-	_, _ = io.Copy(io.Discard, os.Stdin)
-}
-
-// TestThousandNodesCost prints what this side of a capture of 1,000 nodes with agents
-// computes: the nodes are in another process, behind sockets.
-func TestThousandNodesCost(t *testing.T) {
-	if os.Getenv("HEDDLE_LONG") == "" {
-		t.Skip("takes half a minute and a core: set HEDDLE_LONG=1")
-	}
-	const took = 20 * time.Second
-	child := exec.CommandContext(t.Context(), os.Args[0])
-	child.Env, child.Stderr = append(os.Environ(), childCluster+"=1"), os.Stderr
-	in, err := child.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := child.StdoutPipe()
-	if err == nil {
-		err = child.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { in.Close(); _ = child.Wait() })
-	address, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	address = strings.TrimSpace(address)
-	c := newCluster(t, yarntest.Workers(25, 40, 8192, 8), nil)
-	rm, err := yarnclient.NewRM(yarnclient.Options{Addresses: []string{address}, Retries: -1})
-	c.must(err)
-	c.clients.RM, c.watch.RM = rm, rm
-	token := filepath.Join(t.TempDir(), "token")
-	c.must(os.WriteFile(token, []byte("a-token-of-an-agent-for-tests-only\n"), 0o600))
-	for rack := range 25 {
-		for n := range 40 {
-			host := fmt.Sprintf("r%dn%d", rack+1, n+1)
-			client, err := agent.NewClient(agent.ClientOptions{URL: "http://" + address, TokenFile: token})
-			c.must(err)
-			t.Cleanup(client.Close)
-			c.clients.Agents = append(c.clients.Agents, clients.Agent{Node: host, Client: client})
-		}
-	}
-	s := c.start()
-	<-time.After(3 * time.Second)
-	began := processTime()
-	<-time.After(took)
-	computed := processTime() - began
-	result, err := s.Stop(t.Context())
-	c.must(err)
-	t.Logf("capture computes %.1f %% of a core; %d warnings", 100*computed.Seconds()/took.Seconds(), len(result.Warnings))
 }

@@ -25,6 +25,7 @@ import (
 	"heddle/harness/clients"
 	"heddle/harness/config"
 	"heddle/harness/internal/units"
+	"heddle/harness/lab"
 	"heddle/harness/lab/labtest"
 	"heddle/harness/lease"
 	"heddle/harness/submit"
@@ -136,17 +137,10 @@ func faultOn(ctx context.Context, h *Hold, what, host string, speed float64) err
 // and changes; each seed has a lab of its own, so that several series can run at a time.
 // A kill takes about a minute, most of which the lease of the dead is waited for.
 func TestKills(t *testing.T) {
-	labtest.Need(t)
 	labtest.Long(t)
 	count, seed := number(t, "HEDDLE_KILLS", 5), number(t, "HEDDLE_SEED", 1)
-	binary, err := labtest.Binary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := labtest.Config(fmt.Sprintf("kills-%d", seed), binary)
-	c.NodeExpiry = units.Duration(15 * time.Second)
 	ctx := t.Context()
-	l := labtest.Own(t, c)
+	l := labtest.Own(t, fmt.Sprintf("kills-%d", seed), func(c *lab.Config) { c.NodeExpiry = units.Duration(15 * time.Second) })
 	file := l.Cluster()
 	to, err := clients.To(&file, clients.Patience{})
 	if err != nil {
@@ -162,7 +156,7 @@ func TestKills(t *testing.T) {
 	if err := to.HDFS.Mkdir(ctx, DataRoot+"/streaming", 0o755); err != nil { // stays, too: only what is in it is of one run
 		t.Fatal(err)
 	}
-	y := newYard(ctx, t, l, binary)
+	y := newYard(ctx, t, l)
 	before, told := y.whole(t, to), y.told(t)
 	random := rand.New(rand.NewPCG(uint64(seed), 0))
 	kinds, good := map[Kind]int{}, 0
@@ -196,7 +190,7 @@ func TestKills(t *testing.T) {
 		for _, c := range journal.Changes {
 			kinds[c.Kind]++
 		}
-		restore := l.Command(ctx, "r1n1", binary, "restore", "--json", "--cluster", l.ClusterFile())
+		restore := l.Command(ctx, "r1n1", y.binary, "restore", "--json", "--cluster", l.ClusterFile())
 		restore.Env = append(restore.Env, "HOME="+t.TempDir())
 		var stderr bytes.Buffer
 		restore.Stderr = &stderr

@@ -138,16 +138,10 @@ func journalIsTheUsersAlone(t *testing.T, l *lab.Lab) {
 // TestLab kills a harness on a real cluster in several ways, and wants the
 // cluster as it was.
 func TestLab(t *testing.T) {
-	labtest.Need(t)
-	binary, err := labtest.Binary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := labtest.Config("holdtest", binary)
 	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
 	defer cancel()
-	l := labtest.Own(t, c)
-	y := newYard(ctx, t, l, binary)
+	l := labtest.Own(t, "holdtest", nil)
+	y := newYard(ctx, t, l)
 	before := y.state()
 
 	t.Run("killed harness", func(t *testing.T) {
@@ -267,7 +261,7 @@ func TestLab(t *testing.T) {
 		labtest.Long(t)
 		kill := y.harness(t)
 		for range 2 {
-			dog := exec.Command(binary, "agent", "--watchdog", "--cluster", l.ClusterFile(), "--listen", "127.0.0.1:0", "--token-file", filepath.Join(t.TempDir(), "token"))
+			dog := exec.Command(y.binary, "agent", "--watchdog", "--cluster", l.ClusterFile(), "--listen", "127.0.0.1:0", "--token-file", filepath.Join(t.TempDir(), "token"))
 			token := dog.Args[len(dog.Args)-1]
 			if err := os.WriteFile(token, []byte(strings.Repeat("ab", 32)+"\n"), 0o600); err != nil {
 				t.Fatal(err)
@@ -319,7 +313,7 @@ type yard struct {
 	world   *world
 }
 
-func newYard(ctx context.Context, t *testing.T, l *lab.Lab, binary string) *yard {
+func newYard(ctx context.Context, t *testing.T, l *lab.Lab) *yard {
 	file := l.Cluster()
 	cluster, err := Connect(&file)
 	if err != nil {
@@ -329,7 +323,7 @@ func newYard(ctx context.Context, t *testing.T, l *lab.Lab, binary string) *yard
 	if _, err := cluster.RM.WaitActive(ctx, 5); err != nil {
 		t.Fatal(err)
 	}
-	return &yard{t, l, binary, cluster, &world{rm: cluster.RM}}
+	return &yard{t, l, labtest.Binary(t), cluster, &world{rm: cluster.RM}}
 }
 
 func (y *yard) state() state {
@@ -408,11 +402,8 @@ func (y *yard) restore(t *testing.T) Report {
 // job submits a job to the queue that may be steered; wait for its output.
 func (y *yard) job(ctx context.Context, t *testing.T, settings ...string) (wait func() string) {
 	t.Helper()
-	jars, _ := filepath.Glob(filepath.Join(y.lab.Cluster().Hadoop.Home, "share/hadoop/mapreduce/hadoop-mapreduce-examples-*.jar"))
-	if len(jars) != 1 {
-		t.Fatal("no examples jar")
-	}
-	args := append([]string{"hadoop", "jar", jars[0], "pi", "-Dmapreduce.job.queuename=replay"}, append(settings, "3", "10")...)
+	jar := labtest.Examples(t, y.lab.Cluster().Hadoop.Home)
+	args := append([]string{"hadoop", "jar", jar, "pi", "-Dmapreduce.job.queuename=replay"}, append(settings, "3", "10")...)
 	cmd := y.lab.Command(ctx, "master", args...)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out

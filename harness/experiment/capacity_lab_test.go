@@ -149,10 +149,7 @@ func checkCapacity(t *testing.T, events []traces.Event) {
 func TestCapacityAfterKill(t *testing.T) {
 	l := labtest.Shared(t)
 	_, clients := lab(t)
-	binary, err := labtest.Binary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	binary := labtest.Binary(t)
 	times := 1
 	if os.Getenv("HEDDLE_LONG") == "1" {
 		times = 10

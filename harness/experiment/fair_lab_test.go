@@ -13,14 +13,7 @@ import (
 // Without steering the trace has what Hadoop counted. A model is refused, since the Fair
 // scheduler has no node labels, and the refusal leaves the cluster as it was.
 func TestFairScheduler(t *testing.T) {
-	labtest.Need(t)
-	binary, err := labtest.Binary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := labtest.Config("fairtest", binary)
-	c.Nodes, c.Racks, c.Scheduler = 2, 1, heddlelab.Fair
-	cluster := labtest.Own(t, c).Cluster()
+	cluster := labtest.Own(t, "fairtest", func(c *heddlelab.Config) { c.Nodes, c.Racks, c.Scheduler = 2, 1, heddlelab.Fair }).Cluster()
 	clients, err := clients.To(&cluster, clients.Patience{})
 	if err != nil {
 		t.Fatal(err)

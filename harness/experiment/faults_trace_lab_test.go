@@ -62,10 +62,7 @@ func leftInHDFS(t *testing.T, c *clients.Clients) []string {
 // what, and nothing stays on the cluster.
 func TestTraceRefused(t *testing.T) {
 	c, clients := lab(t)
-	program, err := labtest.Binary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := labtest.Binary(t)
 	admin := func(args ...string) {
 		cmd := exec.Command(filepath.Join(c.Hadoop.Home, "bin/hdfs"), append([]string{"dfsadmin"}, args...)...)
 		cmd.Env = append(os.Environ(), "HADOOP_CONF_DIR="+c.Hadoop.Conf)
@@ -142,10 +139,7 @@ const blockQuota = "33554432"
 func TestTraceNodeLost(t *testing.T) {
 	labtest.Long(t)
 	c, clients := lab(t)
-	program, err := labtest.Binary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := labtest.Binary(t)
 	text := strings.Replace(traceText(t, ", cpu: 3s"), "workloads:", "speculation: none\nfaults:\n  - {at: 12s, node: r1n2, what: down}\n  - {at: 32s, node: r1n2, what: up}\nworkloads:", 1)
 	e, source := parse(t, text)
 	run, err := Run(t.Context(), Options{Experiment: e, Source: source, Cluster: c, Root: t.TempDir(), Name: "run", Program: program, Progress: logSteps(t)})

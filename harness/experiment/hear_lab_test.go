@@ -22,10 +22,7 @@ import (
 // such a measurement, so one of three has to be right.
 func TestModelHearsLab(t *testing.T) {
 	c, _ := lab(t)
-	program, err := labtest.Binary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := labtest.Binary(t)
 	e, source := parse(t, computing)
 	const most = 3
 	for n := range most {

@@ -1,11 +1,11 @@
 package experiment
 
 import (
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"heddle/harness/lab/labtest"
 	"heddle/harness/results"
 )
 
@@ -14,15 +14,12 @@ import (
 // removed. A run that writes elsewhere fails, and what it wrote stays.
 func TestJarOnTheLab(t *testing.T) {
 	c, clients := lab(t)
-	jars, err := filepath.Glob(filepath.Join(c.Hadoop.Home, "share/hadoop/mapreduce/hadoop-mapreduce-examples-*.jar"))
-	if err != nil || len(jars) != 1 {
-		t.Fatalf("%d jars of examples, %v; want one", len(jars), err)
-	}
+	jar := labtest.Examples(t, c.Hadoop.Home)
 	run, err := runText(t, c, `
 actuator: labels
 models: [yarn, fifo]
 order: asListed
-workloads: [{jar: `+jars[0]+`, label: words, args: [wordcount, "{input}", "{output}"], size: 4MiB, maps: 4, settings: {mapreduce.job.reduces: 2}}]
+workloads: [{jar: `+jar+`, label: words, args: [wordcount, "{input}", "{output}"], size: 4MiB, maps: 4, settings: {mapreduce.job.reduces: 2}}]
 `)
 	if err != nil {
 		t.Fatal(err)
@@ -60,7 +57,7 @@ workloads: [{jar: `+jars[0]+`, label: words, args: [wordcount, "{input}", "{outp
 	}
 	const stray = "/user/stray-words"
 	t.Cleanup(func() { _ = files.RemoveAll(stray) })
-	_, err = runText(t, c, `workloads: [{jar: `+jars[0]+`, label: stray, args: [wordcount, "{input}", `+stray+`], size: 4MiB, maps: 4}]`)
+	_, err = runText(t, c, `workloads: [{jar: `+jar+`, label: stray, args: [wordcount, "{input}", `+stray+`], size: 4MiB, maps: 4}]`)
 	if err == nil || !strings.Contains(err.Error(), "has written to hdfs "+stray+", which heddle leaves as it is") {
 		t.Errorf("a jar that writes elsewhere: %v", err)
 	}

@@ -25,10 +25,7 @@ import (
 // part, Repair makes a trace of it, and the run is taken up to its end.
 func TestKilledInMidTrial(t *testing.T) {
 	l := labtest.Shared(t)
-	binary, err := labtest.Binary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	binary := labtest.Binary(t)
 	dir, times := t.TempDir(), 1
 	if os.Getenv("HEDDLE_LONG") == "1" {
 		times = 10
@@ -116,10 +113,7 @@ func TestKilledInMidTrial(t *testing.T) {
 func TestKilledAtAnyTime(t *testing.T) {
 	l := labtest.Shared(t)
 	_, clients := lab(t)
-	binary, err := labtest.Binary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	binary := labtest.Binary(t)
 	dir, times := t.TempDir(), 2
 	if os.Getenv("HEDDLE_LONG") == "1" {
 		times = 10

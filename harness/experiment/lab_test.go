@@ -97,10 +97,7 @@ workloads:
   - {name: streaming, label: mixed, size: 8MiB, maps: 3, reduces: 2, cpu: 100ms, mapOutput: 0.5, output: 2, taskMemory: 32MiB, jobs: 2}
   - {name: streaming, label: map-only, size: 1000001B, maps: 2, mapOutput: 1.5}
 `)
-	program, err := labtest.Binary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := labtest.Binary(t)
 	run, err := Run(t.Context(), Options{Experiment: e, Source: source, Cluster: c, Root: t.TempDir(), Name: "run", Program: program, Progress: logSteps(t)})
 	if err != nil {
 		t.Fatal(err)
@@ -481,10 +478,7 @@ func TestCaptureByHand(t *testing.T) {
 	if err := clients.HDFS.WriteFile(ctx, folder+"/in/words", words, hdfs.WriteOptions{BlockSize: 1 << 20}); err != nil {
 		t.Fatal(err)
 	}
-	jars, err := filepath.Glob(filepath.Join(c.Hadoop.Home, "share/hadoop/mapreduce/hadoop-mapreduce-examples-*.jar"))
-	if err != nil || len(jars) != 1 {
-		t.Fatalf("examples jar: %v, %v", jars, err)
-	}
+	jar := labtest.Examples(t, c.Hadoop.Home)
 
 	live := make(chan error, 1)
 	var run *runs.Run
@@ -503,7 +497,7 @@ func TestCaptureByHand(t *testing.T) {
 	case err := <-live:
 		t.Fatal(err)
 	}
-	job := labtest.Shared(t).Command(ctx, "master", filepath.Join(c.Hadoop.Home, "bin/hadoop"), "jar", jars[0], "wordcount", folder+"/in", folder+"/out")
+	job := labtest.Shared(t).Command(ctx, "master", filepath.Join(c.Hadoop.Home, "bin/hadoop"), "jar", jar, "wordcount", folder+"/in", folder+"/out")
 	if out, err := job.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -629,11 +623,8 @@ func TestLeftoversAreEnded(t *testing.T) {
 		t.Fatal(err)
 	}
 	tag += "-1"
-	jars, err := filepath.Glob(filepath.Join(c.Hadoop.Home, "share/hadoop/mapreduce/hadoop-mapreduce-examples-*.jar"))
-	if err != nil || len(jars) != 1 {
-		t.Fatalf("examples jar: %v, %v", jars, err)
-	}
-	client := labtest.Shared(t).Command(t.Context(), "master", filepath.Join(c.Hadoop.Home, "bin/hadoop"), "jar", jars[0], "pi", "-Dmapreduce.job.tags="+tag, "1", "1000000000000")
+	jar := labtest.Examples(t, c.Hadoop.Home)
+	client := labtest.Shared(t).Command(t.Context(), "master", filepath.Join(c.Hadoop.Home, "bin/hadoop"), "jar", jar, "pi", "-Dmapreduce.job.tags="+tag, "1", "1000000000000")
 	if err := client.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"heddle/harness/clients"
 	"heddle/harness/internal/poll"
+	heddlelab "heddle/harness/lab"
 	"heddle/harness/lab/labtest"
 	"heddle/harness/results"
 	"heddle/harness/runs"
@@ -23,15 +24,8 @@ import (
 // output, the traces have what Hadoop counted, every decision is accounted for, and
 // the cluster is as before.
 func TestMastersKilled(t *testing.T) {
-	labtest.Need(t)
 	labtest.Long(t)
-	binary, err := labtest.Binary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := labtest.Config("masters", binary)
-	c.HA = true
-	l := labtest.Own(t, c)
+	l := labtest.Own(t, "masters", func(c *heddlelab.Config) { c.HA = true })
 	cluster := l.Cluster()
 	clients, err := clients.To(&cluster, clients.Patience{})
 	if err != nil {
@@ -79,7 +73,7 @@ func TestMastersKilled(t *testing.T) {
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			e, source := parse(t, x.text)
-			run, err := Run(t.Context(), Options{Experiment: e, Source: source, Cluster: &cluster, Root: t.TempDir(), Name: "run", Program: binary, Progress: logSteps(t)})
+			run, err := Run(t.Context(), Options{Experiment: e, Source: source, Cluster: &cluster, Root: t.TempDir(), Name: "run", Program: labtest.Binary(t), Progress: logSteps(t)})
 			if err != nil {
 				t.Fatal(err)
 			}

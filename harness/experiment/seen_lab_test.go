@@ -33,10 +33,7 @@ const delayedNodeSkips, delayedRackSkips = 2, 3
 // map's answer of heddle trace why is held against an answer made here from the events.
 func TestSeen(t *testing.T) {
 	c, _ := lab(t)
-	program, err := labtest.Binary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := labtest.Binary(t)
 	again(t, func() []string {
 		run, err := runText(t, c, delayed)
 		if err != nil {

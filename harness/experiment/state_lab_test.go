@@ -21,10 +21,7 @@ import (
 func TestStateOutlivesKill(t *testing.T) {
 	l := labtest.Shared(t)
 	_, clients := lab(t)
-	binary, err := labtest.Binary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	binary := labtest.Binary(t)
 	before := labelsOf(t, clients)
 	dir := t.TempDir()
 	source := filepath.Join(dir, "kept.yaml")

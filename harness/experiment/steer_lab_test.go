@@ -103,13 +103,7 @@ func labToBreak(t *testing.T) *heddlelab.Lab {
 	if os.Getenv("HEDDLE_LONG") != "1" {
 		return labtest.Shared(t)
 	}
-	labtest.Need(t)
-	binary, err := labtest.Binary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := labtest.Config("steertest", binary)
-	return labtest.Own(t, c)
+	return labtest.Own(t, "steertest", nil)
 }
 
 func kill(t *testing.T, l *heddlelab.Lab, node, daemon string) {

@@ -18,10 +18,7 @@ import (
 // Hadoop's own counters have them.
 func TestTraceOnCluster(t *testing.T) {
 	name := labtest.Shared(t).Cluster().Name
-	binary, err := labtest.Binary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	binary := labtest.Binary(t)
 	trace, err := filepath.Abs("../fidelity/testdata/run/trials/r01-wordcount-yarn/trace.heddle")
 	if err != nil {
 		t.Fatal(err)

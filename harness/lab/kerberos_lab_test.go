@@ -28,10 +28,7 @@ import (
 // lab's user reads the keys.
 func TestSecuredLab(t *testing.T) {
 	labtest.Need(t)
-	binary, err := labtest.Binary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	binary := labtest.Binary(t)
 	c := labtest.Default()
 	c.Name, c.Executable, c.Kerberos = "labtestkrb", binary, true
 	c.Nodes, c.Racks = 2, 1

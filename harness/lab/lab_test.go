@@ -36,10 +36,7 @@ import (
 // state that the step before has left, and starting it is what takes time.
 func TestLab(t *testing.T) {
 	labtest.Need(t)
-	binary, err := labtest.Binary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	binary := labtest.Binary(t)
 	c := labtest.Default()
 	c.Name, c.Executable = "labtest", binary
 	c.Nodes, c.Replication = 3, 1 // two in rack 1, one in rack 2
@@ -143,10 +140,7 @@ func TestInterruptedUp(t *testing.T) {
 // here, since others use that of the machine.
 func TestNothingInTmp(t *testing.T) {
 	labtest.Need(t)
-	binary, err := labtest.Binary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	binary := labtest.Binary(t)
 	const name = "labtest-tmp"
 	t.Cleanup(func() { down(t, name, true) })
 	cmd := exec.CommandContext(t.Context(), "unshare", "--mount", "--propagation", "private", "bash", "-c", `
@@ -473,12 +467,12 @@ func jobs(ctx context.Context, t *testing.T, l *lab.Lab) {
 	if !l.ClassDataSharing() {
 		t.Error("the lab runs without class-data sharing")
 	}
-	examples, _ := filepath.Glob(filepath.Join(l.Cluster().Hadoop.Home, "share/hadoop/mapreduce/hadoop-mapreduce-examples-*.jar"))
+	jar := labtest.Examples(t, l.Cluster().Hadoop.Home)
 	for _, opts := range [][]string{
 		{"-Dmapreduce.map.java.opts=-Xmx200m -Xshare:on", "-Dyarn.app.mapreduce.am.command-opts=-Xmx256m -Xshare:on"},
 		{"-Dmapreduce.job.user.classpath.first=true"},
 	} {
-		args := append([]string{"hadoop", "jar", examples[0], "pi"}, append(opts, "1", "10")...)
+		args := append([]string{"hadoop", "jar", jar, "pi"}, append(opts, "1", "10")...)
 		out, err := l.Command(ctx, "master", args...).CombinedOutput()
 		if err != nil || !strings.Contains(string(out), "Estimated value of Pi") {
 			t.Errorf("%v: %v\n%s", opts, err, out)

@@ -88,9 +88,16 @@ func Config(name, binary string) lab.Config {
 	return c
 }
 
-// Own starts a lab for one test, and removes it when the test ends.
-func Own(t testing.TB, c lab.Config) *lab.Lab {
+// Own starts a lab of this name for one test, with agents, and removes it when the test
+// ends. It skips the test as Need does. The function change, nil for none, changes the
+// settings of Config.
+func Own(t testing.TB, name string, change func(*lab.Config)) *lab.Lab {
 	t.Helper()
+	Need(t)
+	c := Config(name, Binary(t))
+	if change != nil {
+		change(&c)
+	}
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
 		defer cancel()
@@ -103,6 +110,16 @@ func Own(t testing.TB, c lab.Config) *lab.Lab {
 		t.Fatal(err)
 	}
 	return l
+}
+
+// Examples returns the path of the jar with the example jobs of a Hadoop.
+func Examples(t testing.TB, home string) string {
+	t.Helper()
+	jars, err := filepath.Glob(filepath.Join(home, "share/hadoop/mapreduce/hadoop-mapreduce-examples-*.jar"))
+	if err != nil || len(jars) != 1 {
+		t.Fatalf("jars of examples: %v, %v; want one", jars, err)
+	}
+	return jars[0]
 }
 
 // Need skips a test if this machine cannot run a lab, or fails the test if
@@ -135,7 +152,7 @@ func Long(t testing.TB) {
 // The variable shared makes sure that a test binary starts the shared lab only
 // once.
 var shared = sync.OnceValues(func() (*lab.Lab, error) {
-	binary, err := Binary()
+	heddle, err := binary()
 	if err != nil {
 		return nil, err
 	}
@@ -152,24 +169,33 @@ var shared = sync.OnceValues(func() (*lab.Lab, error) {
 	// Each test binary starts a guard process that later takes the lab down.
 	// Several guards at a time do no harm; without a guard the lab would stay
 	// up.
-	guard := exec.Command(binary, "lab", "down", "--purge", "--name", Name, "--when-gone", strconv.Itoa(user))
+	guard := exec.Command(heddle, "lab", "down", "--purge", "--name", Name, "--when-gone", strconv.Itoa(user))
 	guard.SysProcAttr = &unix.SysProcAttr{Setsid: true}
 	guard.Dir = "/"
 	if err := guard.Start(); err != nil {
 		return nil, err
 	}
 	go func() { _ = guard.Wait() }()
-	c := Config(Name, binary)
+	c := Config(Name, heddle)
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	return lab.Up(ctx, c, nil)
 })
 
-// Binary builds the heddle command and returns the path of the built command.
-// Each test binary builds it only once. It needs no C library, so it can be the
+// Binary returns the path of the heddle command, which each test binary builds once.
+func Binary(t testing.TB) string {
+	t.Helper()
+	path, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// binary builds the heddle command. It needs no C library, so it can be the
 // program of Hadoop's tasks too. Without its symbols it is a third shorter, which
 // counts where the lab's nodes fetch it over slow links.
-var Binary = sync.OnceValues(func() (string, error) {
+var binary = sync.OnceValues(func() (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return "", err

@@ -43,9 +43,7 @@ func onLab(t *testing.T) *cluster {
 	}
 	c.jar = jars[0]
 	var err error
-	if c.program, err = labtest.Binary(); err != nil {
-		t.Fatal(err)
-	}
+	c.program = labtest.Binary(t)
 	if err := synthetic.CheckProgram(c.program, runtime.GOARCH); err != nil {
 		t.Fatal(err)
 	}
