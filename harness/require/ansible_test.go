@@ -17,7 +17,8 @@ func (r Requirements) WriteAnsible(out io.Writer) error {
 	b.WriteString(`---
 # What heddle needs of a Hadoop cluster: settings and node labels. The lab's files have
 # the same settings; heddle doctor --requirements says why, and looks for them. Do not
-# edit this file; from the top of the source tree, make it anew:
+# edit this file; a property with LABEL is one for each label but that of parked nodes.
+# From the top of the source tree, make it anew:
 #
 #   go test ./harness/require -run TestAnsible -update
 hadoop_requirements:
@@ -28,7 +29,7 @@ hadoop_requirements:
 			continue // the role gives DataNodes a tmpfs, which is the other way to have a cache
 		}
 		value := strings.NewReplacer("LABELS", strings.Join(labels, ","), "FOLDER", "{{ hadoop_cache_folder }}").Replace(s.Value)
-		for _, name := range s.names(labels) {
+		for _, name := range s.names() {
 			fmt.Fprintf(&b, "  - property: %q\n    value: \"%s\"\n    file: %s\n    feature: %s\n",
 				name, strings.Join(lines(strings.Split(value, ","), ","), ",\\\n      "), s.File, s.Feature)
 		}
@@ -40,17 +41,13 @@ hadoop_requirements:
 }
 
 // The method names returns the names of a setting's properties in Ansible's
-// variables: one, or two for each label.
-func (s Setting) names(labels []string) []string {
+// variables: one, or two if it is for each label.
+func (s Setting) names() []string {
 	const queue = "{{ hadoop_queue }}"
 	if !strings.Contains(s.Property, "LABEL.") {
 		return []string{s.In(queue, "")}
 	}
-	var names []string
-	for _, label := range labels {
-		names = append(names, s.In("root", label), s.In(queue, label))
-	}
-	return names
+	return []string{s.In("root", "LABEL"), s.In(queue, "LABEL")}
 }
 
 // lines joins the items of a list to lines that are not too long for ansible-lint.
