@@ -1,11 +1,8 @@
 package doc
 
 import (
-	"cmp"
-	"html/template"
 	"math"
 	"slices"
-	"strings"
 )
 
 // Chart is a figure as data: a row of points for each thing that is compared. Only
@@ -243,14 +240,4 @@ func niceStep(span float64) float64 {
 		}
 	}
 	return 10 * power
-}
-
-// html returns the table of a Heat as HTML, with all words escaped.
-func (h *Heat) html() template.HTML {
-	var out strings.Builder
-	_ = heat.Execute(&out, struct {
-		*Heat
-		Label string
-	}{h, cmp.Or(h.Name, "heat map")}) // a strings.Builder takes all that is written
-	return template.HTML(out.String())
 }

@@ -21,6 +21,13 @@ func drawn(t *testing.T, c *doc.Chart) string {
 	return out.String()
 }
 
+// divided returns the legend of a picture, and what is drawn below it.
+func divided(svg string) (legend, plot string) {
+	_, rest, _ := strings.Cut(svg, `<g class="legend">`)
+	legend, plot, _ = strings.Cut(rest, "</g>")
+	return legend, plot
+}
+
 // TestBarsAreNotJoined: programs have no order, so no line leads from one to the next.
 func TestBarsAreNotJoined(t *testing.T) {
 	c := &doc.Chart{Columns: []string{"Sort", "Join"}, Rows: []doc.ChartRow{{Name: "a", Points: []doc.Point{{Value: 1}, {Value: 2}}}}}
@@ -43,7 +50,7 @@ func TestBarsAreNotJoined(t *testing.T) {
 // TestPublishedIsDrawn has a diamond for each published number, and for no other.
 func TestPublishedIsDrawn(t *testing.T) {
 	c := &doc.Chart{Columns: []string{"a", "b"}, Rows: []doc.ChartRow{{Name: "x", Points: []doc.Point{{Value: 1}, {Value: 2}}, Published: []float64{math.NaN(), 4}}}}
-	plot, legend, _ := strings.Cut(drawn(t, c), `<g class="legend">`)
+	legend, plot := divided(drawn(t, c))
 	if n := strings.Count(plot, "l5 5l-5 5"); n != 1 {
 		t.Errorf("%d diamonds, want 1, for the one published number", n)
 	}
@@ -60,7 +67,7 @@ func TestRowsDiffer(t *testing.T) {
 	for i := range 56 {
 		c.Rows = append(c.Rows, doc.ChartRow{Name: fmt.Sprint(i), Points: []doc.Point{{Value: 1}, {Value: 2}}})
 	}
-	_, legend, _ := strings.Cut(drawn(t, c), `<g class="legend">`)
+	legend, _ := divided(drawn(t, c))
 	colour := regexp.MustCompile(` (class|stroke|fill)="(k[fs]\d+|#\w+)"`)
 	place := regexp.MustCompile(` (x|y|x1|x2|y1|y2|cx|cy)="[^"]*"|M[0-9.]+ [0-9.]+`)
 	var looks [][3]string // colour, dashes, shape
@@ -112,8 +119,9 @@ func TestForest(t *testing.T) {
 	if err := doc.WritePage(&out, doc.Doc{doc.Heading("t"), f}); err != nil {
 		t.Fatal(err)
 	}
+	rows, _, _ := strings.Cut(out.String(), `<p class="legend">`)
 	var at []float64
-	for _, m := range regexp.MustCompile(`<circle class="t-[a-z]+" cx="([0-9.]+)%" r="4.6"`).FindAllStringSubmatch(out.String(), -1) {
+	for _, m := range regexp.MustCompile(`<circle class="t-[a-z]+" cx="([0-9.]+)%" r="4.6"`).FindAllStringSubmatch(rows, -1) {
 		var x float64
 		fmt.Sscan(m[1], &x)
 		at = append(at, x)

@@ -134,7 +134,7 @@ func TestChartOfZeros(t *testing.T) {
 	if err := doc.WriteSVG(&out, c); err != nil {
 		t.Fatal(err)
 	}
-	if svg := out.String(); strings.Contains(svg, "NaN") || strings.Contains(svg, "Inf") || !strings.Contains(svg, `cy="286.0"`) {
+	if svg := out.String(); strings.Contains(svg, "NaN") || strings.Contains(svg, "Inf") || !strings.Contains(svg, ` 286.0m-3.6`) {
 		t.Errorf("want the point on the axis, got\n%s", svg)
 	}
 }

@@ -2,9 +2,6 @@ package doc
 
 import (
 	"cmp"
-	"fmt"
-	"html"
-	"html/template"
 	"math"
 	"slices"
 	"strings"
@@ -59,39 +56,37 @@ const none = 0.35
 // strip is the scale of one row in a forest plot, in percent of its width.
 type strip func(v float64) (place float64, beyond int)
 
-// html returns the forest as a table with a picture in each row, whose size follows
+// forest writes a forest as a table with a picture in each row, whose size follows
 // that of the page. Everything is in the table in words too.
-func (t *Forest) html() template.HTML {
-	var s canvas
-	s.add(`<div class="scroll" tabindex="0" role="group" aria-label="%s"><table class="forest"><caption>%s</caption><thead><tr><th scope="col">%s</th><td class="strip">`,
-		escaped(t.Title), escaped(t.Title), escaped(cmp.Or(t.What, "effect")))
-	t.head(&s)
-	s.add(`</td><th scope="col">%s</th></tr></thead>`+"\n<tbody>", escaped(cmp.Or(t.Ours, "ours, 95 %")))
-	shared := t.shared()
+func (h *hypertext) forest(t *Forest) {
+	h.add(`<div class="scroll" tabindex="0" role="group" aria-label="%s"><table class="forest"><caption>%[1]s</caption><thead><tr><th scope="col">%s</th><td class="strip">`,
+		escaped(t.Title), escaped(cmp.Or(t.What, "effect")))
+	t.head(&h.canvas)
+	h.add(`</td><th scope="col">%s</th></tr></thead>`+"\n<tbody>", escaped(cmp.Or(t.Ours, "ours, 95 %")))
+	shared := t.axis()
 	for i := range t.Rows {
 		r := &t.Rows[i]
+		about := r.about()
 		if r.Group != "" && (i == 0 || t.Rows[i-1].Group != r.Group) {
-			s.add(`<tr class="group"><th colspan="3" scope="colgroup">%s%s</th></tr>`+"\n", escaped(r.Group), r.about())
+			h.add(`<tr class="group"><th colspan="3" scope="colgroup">%s%s</th></tr>`+"\n", escaped(r.Group), about)
+		}
+		if r.Group != "" {
+			about = ""
 		}
 		place := r.scale()
 		if t.Shared {
-			place = shared
+			place = func(v float64) (float64, int) { return within(100 * shared.share(v)) }
 		}
 		text := r.Text
 		if text == "" {
 			text = strings.TrimPrefix(r.Verdict+": ", ": ") + Estimate(r.Ours.Value, r.Ours.Lo, r.Ours.Hi, r.Unit).Short().InWords()
 		}
-		about := ""
-		if r.Group == "" {
-			about = r.about()
-		}
-		s.add(`<tr><th scope="row">%s%s</th><td class="strip">`, escaped(r.Name), about)
-		s.strip(r, place)
-		s.add(`</td><td class="%s">%s</td></tr>`+"\n", escaped(string(r.Tone)), html.EscapeString(joined(text)))
+		h.add(`<tr><th scope="row">%s%s</th><td class="strip">`, escaped(r.Name), about)
+		h.strip(r, place, 320, 26)
+		h.add(`</td><td class="%s">%s</td></tr>`+"\n", escaped(string(r.Tone)), joined(text))
 	}
-	s.WriteString("</tbody></table></div>\n")
-	t.legend(&s)
-	return template.HTML(s.String())
+	h.WriteString("</tbody></table></div>\n")
+	t.legend(&h.canvas)
 }
 
 func (r *ForestRow) about() string {
@@ -101,19 +96,15 @@ func (r *ForestRow) about() string {
 	return ` <span class="about">` + escaped(r.About) + `</span>`
 }
 
-// shared returns the scale of all rows of a forest that has only one.
-func (t *Forest) shared() strip {
-	a := t.axis()
-	return func(v float64) (float64, int) {
-		switch x := 100 * a.share(v); {
-		case x < 0:
-			return 0, -1
-		case x > 100:
-			return 100, 1
-		default:
-			return x, 0
-		}
+// within returns a place in percent of the width, and at which edge what lies beyond is.
+func within(percent float64) (float64, int) {
+	switch {
+	case percent < 0:
+		return 0, -1
+	case percent > 100:
+		return 100, 1
 	}
+	return percent, 0
 }
 
 // axis returns the axis of a forest whose rows share one. An interval or dot that lies
@@ -173,14 +164,17 @@ func (t *Forest) head(s *canvas) {
 // strip draws a row: a band of chance, what there is room for, single values as dots,
 // the interval as a bar, what is asked as a line, what is published as a diamond. Its
 // height is that of the table's row, and its marks stand around the middle.
-func (s *canvas) strip(r *ForestRow, place strip) {
+func (s *canvas) strip(r *ForestRow, place strip, width, height int) {
 	x := func(v float64) float64 { p, _ := place(v); return p }
-	s.WriteString(`<svg width="320" height="26" aria-hidden="true">`)
+	s.add(`<svg width="%d" height="%d" aria-hidden="true">`, width, height)
 	if r.Band > 0 {
 		from, to := x(r.None-r.Band), x(r.None+r.Band)
 		s.add(`<rect class="band" x="%.2f%%" width="%.2f%%" height="100%%" fill="#7d8590" fill-opacity=".22"/>`, from, to-from)
 	}
-	s.add(`<line class="axis" x1="%.2f%%" y1="0" x2="%.2f%%" y2="100%%" stroke="#7d8590"/><svg y="50%%" overflow="visible">`, x(r.None), x(r.None))
+	if drawn(r.None) {
+		s.add(`<line class="axis" x1="%.2f%%" y1="0" x2="%.2f%%" y2="100%%" stroke="#7d8590"/>`, x(r.None), x(r.None))
+	}
+	s.WriteString(`<svg y="50%" overflow="visible">`)
 	span := func(from, to float64, class, look string, thick float64) {
 		a, b := x(min(from, to)), x(max(from, to))
 		s.add(`<rect class="%s" x="%.2f%%" y="%.1f" width="%.2f%%" height="%.1f" %s/>`, class, a, -thick/2, b-a, thick, look)
@@ -250,56 +244,33 @@ func (r *ForestRow) scale() strip {
 		}
 	}
 	most = cmp.Or(most, 1) * 1.06
-	return func(v float64) (float64, int) {
-		switch d := (v - r.None) / most; {
-		case d < -left:
-			return 0, -1
-		case d > right:
-			return 100, 1
-		default:
-			return left + d, 0
-		}
-	}
+	return func(v float64) (float64, int) { return within(left + (v-r.None)/most) }
 }
 
 // legend says what the marks of a forest are, of those that it has.
 func (t *Forest) legend(s *canvas) {
-	has := func(is func(r *ForestRow) bool) bool {
-		return slices.ContainsFunc(t.Rows, func(r ForestRow) bool { return is(&r) })
-	}
-	mark := func(drawing, text string) {
-		s.add(`<span class="mark"><svg width="26" height="16" aria-hidden="true">%s</svg>%s</span> `, drawing, escaped(text))
-	}
-	diamond := func() string {
-		var d canvas
-		d.diamond(13, 8, inkStroke)
-		return d.String()
-	}
+	nan, inf := math.NaN(), math.Inf(1)
 	s.WriteString(`<p class="legend">`)
-	mark(`<rect class="t-plain" x="3" y="7" width="20" height="2.4" fill="#1f2328"/><circle class="t-plain" cx="13" cy="8" r="4.4" fill="#1f2328"/>`, "value and 95 % interval")
-	if has(func(r *ForestRow) bool { return drawn(r.Ours.Value) && !r.Ours.bounded() }) {
-		mark(`<circle class="t-plain hollow" cx="13" cy="8" r="4.2" fill="#ffffff" stroke="#1f2328" stroke-width="1.8"/>`, "too few repeats for an interval")
+	mark := func(text string, change func(sample *ForestRow), has func(r *ForestRow) bool) {
+		if !slices.ContainsFunc(t.Rows, func(r ForestRow) bool { return has(&r) }) {
+			return
+		}
+		r := ForestRow{Ours: Point{nan, nan, nan}, None: nan, Asked: nan, Published: nan, Room: Point{Value: nan}}
+		change(&r)
+		s.WriteString(`<span class="mark">`)
+		s.strip(&r, func(v float64) (float64, int) { return 50 + 40*v, 0 }, 26, 16)
+		s.add(`%s</span> `, escaped(text))
 	}
-	if has((*ForestRow).degenerate) {
-		mark(`<line class="t-plain" x1="13" y1="1" x2="13" y2="15" stroke="#1f2328" stroke-width="2.4"/><circle class="t-plain" cx="13" cy="8" r="4.4" fill="#1f2328"/>`, "all values equal: the interval says nothing")
-	}
-	if has(func(r *ForestRow) bool { return len(r.Dots) > 1 }) {
-		mark(`<circle class="t-plain" cx="6" cy="5" r="2.2" fill="#1f2328" fill-opacity=".45"/><circle class="t-plain" cx="14" cy="10" r="2.2" fill="#1f2328" fill-opacity=".45"/><circle class="t-plain" cx="21" cy="6" r="2.2" fill="#1f2328" fill-opacity=".45"/>`, t.DotText)
-	}
-	if has(func(r *ForestRow) bool { return len(r.asked()) > 0 }) {
-		mark(`<line class="inks" x1="13" y1="1" x2="13" y2="15" stroke="#1f2328" stroke-width="1.6"/>`, "asked for")
-	}
-	if has(func(r *ForestRow) bool { return drawn(r.Published) }) {
-		mark(diamond(), "published")
-	}
-	if has(func(r *ForestRow) bool { return drawn(r.Room.Value) }) {
-		mark(`<rect class="band" x="3" y="5" width="20" height="5" fill="#7d8590" fill-opacity=".4"/>`, "the most there is room for")
-	}
-	if has(func(r *ForestRow) bool { return r.Band > 0 }) {
-		mark(`<rect class="band" x="3" y="0" width="20" height="16" fill="#7d8590" fill-opacity=".22"/>`, t.BandText)
-	}
+	mark("value and 95 % interval", func(r *ForestRow) { r.Ours = Point{0, -1, 1} }, func(*ForestRow) bool { return true })
+	mark("too few repeats for an interval", func(r *ForestRow) { r.Ours = Point{0, -inf, inf} }, func(r *ForestRow) bool { return drawn(r.Ours.Value) && !r.Ours.bounded() })
+	mark("all values equal: the interval says nothing", func(r *ForestRow) { r.Ours = Point{} }, (*ForestRow).degenerate)
+	mark(t.DotText, func(r *ForestRow) { r.Dots = []float64{-0.7, 0, 0.7} }, func(r *ForestRow) bool { return len(r.Dots) > 1 })
+	mark("asked for", func(r *ForestRow) { r.Asked = 0 }, func(r *ForestRow) bool { return len(r.asked()) > 0 })
+	mark("published", func(r *ForestRow) { r.Published = 0 }, func(r *ForestRow) bool { return drawn(r.Published) })
+	mark("the most there is room for", func(r *ForestRow) { r.None, r.Room.Value = -1, 1 }, func(r *ForestRow) bool { return drawn(r.Room.Value) })
+	mark(t.BandText, func(r *ForestRow) { r.None, r.Band = 0, 1 }, func(r *ForestRow) bool { return r.Band > 0 })
 	if !t.Shared {
-		fmt.Fprint(s, `<span class="mark">each row has its own scale</span>`)
+		s.WriteString(`<span class="mark">each row has its own scale</span>`)
 	}
 	s.WriteString("</p>\n")
 }

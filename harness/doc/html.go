@@ -45,159 +45,184 @@ func (*Embed) part() {}
 
 // WriteHTML writes a document as a fragment of an HTML page.
 func WriteHTML(out io.Writer, d Doc) error {
-	parts, err := d.html()
-	if err != nil {
+	h := &hypertext{}
+	if err := h.parts(d); err != nil {
 		return err
 	}
-	return fragment.Execute(out, parts)
+	_, err := io.WriteString(out, h.String())
+	return err
 }
 
-// htmlPart is a part of a document as the template of a page takes it. One of its
-// fields is set.
-type htmlPart struct {
-	Heading, ID, Sub, Lead, Text, Command, Class string
-	List                                         []string
-	Facts                                        []htmlFact
-	Glossary                                     []htmlTerm
-	Cards                                        Cards
-	Files                                        []htmlFile
-	Table                                        *htmlTable
-	Fold                                         *htmlFold
-	Drawn                                        template.HTML // a picture, with all names in it escaped
-	Chart                                        *htmlChart
-	Charts, EndCharts                            bool // charts stand side by side from here, to here
+// hypertext is HTML that is being written. What a document says is written by escaped or
+// joined, so that a name in it is never taken for HTML.
+type hypertext struct {
+	canvas
+	heading string            // the last one
+	terms   map[string]string // ids of the glossary's terms, by their names in lower case
+	used    map[string]bool   // ids that something leads to
+	isPage  bool
+	section int // how many sections of a page have begun
 }
 
-type htmlFile struct {
-	Name, Bytes string
-	Address     template.URL
-}
-
-type htmlFold struct {
-	Title string
-	Parts []htmlPart
-}
-
-type htmlChart struct {
-	SVG     template.HTML
-	Text    string
-	Numbers *htmlTable
-	Headed  bool // a heading above it has its title
-	Wide    bool
-}
-
-type htmlTable struct {
-	Name     string
-	Columns  []htmlColumn
-	Rows     [][]htmlCell
-	Headless bool
-	Sorted   bool
-	Wide     bool   // it has many columns
-	Note     string // stands below it
-}
-
-type htmlColumn struct {
-	Name, Term string
-	Right      bool
-}
-
-type htmlCell struct{ Text, Term, Class, Value string }
-
-type htmlFact struct{ Name, Term, Value string }
-
-type htmlTerm struct{ ID, Name, Text string }
-
-func (d Doc) html() (parts []htmlPart, err error) {
-	list := d.filled()
-	charts := func(i int) bool {
-		_, is := list[i].(*Chart)
-		return is
-	}
-	heading := ""
-	for i, p := range list {
-		var x htmlPart
-		switch p := p.(type) {
-		case Heading:
-			heading = string(p)
-			x.Heading = printable.Line(heading)
-		case Subheading:
-			x.Sub = printable.Line(string(p))
-		case Lead:
-			x.Lead = joined(string(p))
-		case Text:
-			x.Text = joined(string(p))
-		case Command:
-			x.Command = printable.Line(p.line())
-		case List:
-			for _, text := range p {
-				x.List = append(x.List, joined(text))
-			}
-		case Notes, Warnings:
-			word, texts, _ := remarks(p)
-			for _, text := range texts {
-				x.List = append(x.List, joined(text))
-			}
-			x.Class = word
-		case Facts:
-			for _, f := range p {
-				x.Facts = append(x.Facts, htmlFact{Name: printable.Line(f.Name), Value: joined(f.Value)})
-			}
-		case Cards:
-			for _, c := range p {
-				x.Cards = append(x.Cards, Card{joined(c.Title), joined(c.Value), joined(c.Detail), c.Tone})
-			}
-		case Glossary:
-			for i, t := range p {
-				x.Glossary = append(x.Glossary, htmlTerm{fmt.Sprintf("w%d", i+1), printable.Line(t.Name), joined(t.Text)})
-			}
-		case Files:
-			for i := range p {
-				x.Files = append(x.Files, p[i].html())
-			}
-		case *Fold:
-			x.Fold = &htmlFold{Title: printable.Line(p.Title)}
-			x.Fold.Parts, err = p.Parts.html()
-		case *Embed:
-			var out strings.Builder
-			err = p.HTML(&out)
-			x.Drawn = template.HTML(out.String())
-		case *Chart:
-			x.Chart = p.html()
-			x.Chart.Headed = p.Title != "" && strings.Contains(heading, p.Title)
-			x.Charts, x.EndCharts = i == 0 || !charts(i-1), i == len(list)-1 || !charts(i+1)
-		case *Forest:
-			x.Drawn = p.html()
-		case *Heat:
-			x.Drawn = p.html()
-		case *Table:
-			x.Table = p.html()
-		}
-		if err != nil {
-			return nil, err
-		}
-		parts = append(parts, x)
-	}
-	return parts, nil
-}
-
-func (c *Chart) html() *htmlChart {
-	x := &htmlChart{SVG: template.HTML(c.svg()), Text: printable.Line(c.Text), Wide: len(c.Columns) > mostNarrow && !c.curves()}
-	if t := c.numbers(); t != nil {
-		x.Numbers = t.html()
-	}
-	return x
-}
-
-// mostNarrow is how many columns a chart has at most that takes half of a page's width.
-const mostNarrow = 8
+// escaped returns a text as it may stand in an image, in HTML, and in a quoted attribute.
+func escaped(text string) string { return template.HTMLEscapeString(printable.Line(text)) }
 
 // between is a space within a number and its unit, or within an interval.
 var between = regexp.MustCompile(`(\d) (%|[mµn]?s|x|[KMGTP]i?B|B|points)\b|(\d) (%)|(\[[^][ ]{1,20},) `)
 
-// joined returns a text whose numbers stay in one line with their units, and intervals as a
-// whole.
+// joined returns an escaped text whose numbers stay in one line with their units, and
+// intervals as a whole.
 func joined(text string) string {
-	return between.ReplaceAllString(printable.Line(text), "$1$3$5\u00a0$2$4")
+	return template.HTMLEscapeString(between.ReplaceAllString(printable.Line(text), "$1$3$5\u00a0$2$4"))
+}
+
+// named returns a name that leads to the glossary, if it explains the name.
+func (h *hypertext) named(name, shown string) string {
+	id := h.terms[strings.ToLower(printable.Line(name))]
+	if id == "" {
+		return shown
+	}
+	h.used[id] = true
+	return `<a class="term" href="#` + id + `">` + shown + `</a>`
+}
+
+// items writes a list.
+func (h *hypertext) items(open string, texts []string) {
+	h.WriteString(open)
+	for _, text := range texts {
+		h.add("<li>%s</li>\n", joined(text))
+	}
+	h.WriteString("</ul>\n")
+}
+
+// parts writes the parts of a document.
+func (h *hypertext) parts(d Doc) error {
+	list := d.filled()
+	charts := func(i int) bool {
+		if i < 0 || i >= len(list) {
+			return false
+		}
+		_, is := list[i].(*Chart)
+		return is
+	}
+	for i, p := range list {
+		switch p := p.(type) {
+		case Heading:
+			h.head(p)
+		case Subheading:
+			h.add("<h3>%s</h3>\n", escaped(string(p)))
+		case Lead:
+			h.add("<p class=\"lead\">%s</p>\n", joined(string(p)))
+		case Text:
+			h.add("<p>%s</p>\n", joined(string(p)))
+		case Command:
+			h.add("<pre class=\"scroll\" tabindex=\"0\" aria-label=\"command\"><code>%s</code></pre>\n", escaped(p.line()))
+		case List:
+			h.items("<ul>", p)
+		case Notes, Warnings:
+			word, texts, _ := remarks(p)
+			h.items(fmt.Sprintf(`<ul class="%s" aria-label="%[1]ss">`, word), texts)
+		case Facts:
+			h.WriteString(`<dl class="facts">`)
+			for _, f := range p {
+				h.add("<div><dt>%s</dt><dd>%s</dd></div>", h.named(f.Name, escaped(f.Name)), joined(f.Value))
+			}
+			h.WriteString("</dl>\n")
+		case Cards:
+			h.WriteString(`<ul class="cards">`)
+			for _, c := range p {
+				h.add(`<li class="card %s"><span class="title">%s</span> <strong>%s</strong> <span class="detail">%s</span></li>`+"\n", escaped(string(c.Tone)), joined(c.Title), joined(c.Value), joined(c.Detail))
+			}
+			h.WriteString("</ul>\n")
+		case Glossary:
+			h.glossary(p)
+		case Files:
+			h.WriteString(`<ul class="files">`)
+			for k := range p {
+				address, name, size := p[k].address()
+				h.add("<li><a href=\"%s\" download=\"%s\">%[2]s</a> <span>%s</span></li>\n", escaped(address), escaped(name), size)
+			}
+			h.WriteString("</ul>\n")
+		case *Fold:
+			h.add("<details><summary>%s</summary>\n", escaped(p.Title))
+			if err := h.parts(p.Parts); err != nil {
+				return err
+			}
+			h.WriteString("</details>\n")
+		case *Embed:
+			if err := p.HTML(h); err != nil {
+				return err
+			}
+		case *Chart:
+			if !charts(i - 1) {
+				h.WriteString(`<div class="charts">`)
+			}
+			h.chart(p)
+			if !charts(i + 1) {
+				h.WriteString("</div>\n")
+			}
+		case *Forest:
+			h.forest(p)
+		case *Heat:
+			h.heat(p)
+		case *Table:
+			h.table(p)
+		}
+	}
+	return nil
+}
+
+// head begins a section.
+func (h *hypertext) head(p Heading) {
+	h.heading = string(p)
+	if !h.isPage {
+		h.add("<h2>%s</h2>\n", escaped(h.heading))
+		return
+	}
+	if h.section++; h.section > 1 {
+		h.WriteString("</section>\n")
+	}
+	h.add("<section aria-labelledby=\"s%d\">\n<h2 id=\"s%[1]d\">%s</h2>\n", h.section, escaped(h.heading))
+}
+
+var tag = regexp.MustCompile(`(?s)<script.*?</script>|<[^>]*>`)
+
+// glossary writes those terms that the page uses.
+func (h *hypertext) glossary(p Glossary) {
+	text := strings.ToLower(tag.ReplaceAllString(h.String(), " "))
+	h.WriteString(`<dl class="glossary">`)
+	for i, t := range p {
+		if id := glossaryID(i); h.used[id] || strings.Contains(text, strings.ToLower(escaped(t.Name))) {
+			h.add("<div id=\"%s\"><dt>%s</dt><dd>%s</dd></div>\n", id, escaped(t.Name), joined(t.Text))
+		}
+	}
+	h.WriteString("</dl>\n")
+}
+
+func glossaryID(i int) string { return fmt.Sprintf("w%d", i+1) }
+
+// mostNarrow is how many columns a chart has at most that takes half of a page's width.
+const mostNarrow = 8
+
+// chart writes a chart, its text and its numbers. A heading above it may have its title.
+func (h *hypertext) chart(c *Chart) {
+	h.WriteString(`<figure class="chart`)
+	if c.Title != "" && strings.Contains(h.heading, c.Title) {
+		h.WriteString(" headed")
+	}
+	if len(c.Columns) > mostNarrow && !c.curves() {
+		h.WriteString(" wide")
+	}
+	h.add(`"><div class="scroll" tabindex="0" role="group" aria-label="chart">%s</div>`, c.svg())
+	if c.Text != "" {
+		h.add("<figcaption>%s</figcaption>", escaped(c.Text))
+	}
+	if t := c.numbers(); t != nil {
+		h.WriteString("<details><summary>Numbers</summary>")
+		h.table(t)
+		h.WriteString("</details>")
+	}
+	h.WriteString("</figure>")
 }
 
 // mostWhole and mostToken are how many bytes a single word in a table has that is never
@@ -210,16 +235,43 @@ const manyColumns = 10
 // longWords is from how many bytes on a text in a table needs a wide column.
 const longWords = 50
 
-func (t *Table) html() *htmlTable {
-	t = t.known()
-	x := &htmlTable{Name: printable.Line(cmp.Or(t.Name, "table")), Headless: t.headless(), Sorted: t.Sorted, Wide: len(t.Columns) >= manyColumns}
-	numbers, _ := t.split()
-	for k, name := range t.Columns {
-		x.Columns = append(x.Columns, htmlColumn{Name: printable.Line(name), Right: numbers[k]})
+// class returns the attribute for classes, "" for none.
+func class(names ...string) string {
+	if list := strings.Join(slices.DeleteFunc(names, func(s string) bool { return s == "" }), " "); list != "" {
+		return ` class="` + escaped(list) + `"`
 	}
+	return ""
+}
+
+// when returns a name, or "".
+func when(is bool, name string) string {
+	if is {
+		return name
+	}
+	return ""
+}
+
+// table writes a table without the columns of which nothing is known.
+func (h *hypertext) table(t *Table) {
+	t = t.known()
+	numbers, _ := t.split()
+	name := escaped(cmp.Or(t.Name, "table"))
+	h.add("<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"%s\"><table%s><caption>%[1]s</caption>\n", name, class(when(len(t.Columns) >= manyColumns, "many"), when(t.Sorted, "sorted")))
+	if !t.headless() {
+		h.WriteString("<thead><tr>")
+		for k, name := range t.Columns {
+			if name == "" {
+				h.WriteString("<td></td>")
+			} else {
+				h.add(`<th scope="col"%s>%s</th>`, class(when(numbers[k], "number")), h.named(name, escaped(name)))
+			}
+		}
+		h.WriteString("</tr></thead>")
+	}
+	h.WriteString("\n<tbody>")
 	with, without := 0, 0
 	for _, row := range t.Rows {
-		var cells []htmlCell
+		h.WriteString("<tr>")
 		for k, c := range row {
 			text := c.String()
 			if c.interval && c.bounded {
@@ -228,115 +280,77 @@ func (t *Table) html() *htmlTable {
 				without++
 				text = strings.TrimSpace(c.main() + " " + c.after)
 			}
-			cell := htmlCell{Text: joined(text), Class: strings.TrimSpace(c.width(numbers[k]) + " " + string(c.tone))}
-			if t.Sorted && c.isNumber() {
-				cell.Value = short64(c.value)
+			shown, attributes := joined(text), class(c.width(numbers[k]), string(c.tone))
+			if t.Sorted && c.isNumber() && drawn(c.value) {
+				attributes += fmt.Sprintf(` data-value="%.7g"`, c.value)
 			}
-			cells = append(cells, cell)
+			if k == 0 {
+				h.add(`<th scope="row"%s>%s</th>`, attributes, h.named(text, shown))
+			} else {
+				h.add(`<td%s>%s</td>`, attributes, shown)
+			}
 		}
-		x.Rows = append(x.Rows, cells)
+		h.WriteString("</tr>\n")
 	}
+	h.WriteString("</tbody></table></div>\n")
 	switch {
 	case without > 0 && with > 0:
-		x.Note = "Where no interval stands behind a value, there are too few repeats for one."
+		h.WriteString("<p class=\"about\">Where no interval stands behind a value, there are too few repeats for one.</p>\n")
 	case without > 0:
-		x.Note = "No value has an interval: there are too few repeats for one."
+		h.WriteString("<p class=\"about\">No value has an interval: there are too few repeats for one.</p>\n")
 	}
-	return x
 }
 
 // known returns the table without the columns that have nothing but "-".
 func (t *Table) known() *Table {
-	var kept []int
-	for k := range t.Columns {
-		if k == 0 || len(t.Rows) == 0 || slices.ContainsFunc(t.Rows, func(row []Cell) bool { return k < len(row) && row[k].String() != "-" }) {
-			kept = append(kept, k)
+	x := &Table{Name: t.Name, Sorted: t.Sorted, Rows: make([][]Cell, len(t.Rows))}
+	for k, name := range t.Columns {
+		if k > 0 && len(t.Rows) > 0 && !slices.ContainsFunc(t.Rows, func(row []Cell) bool { return k < len(row) && row[k].String() != "-" }) {
+			continue
 		}
-	}
-	if len(kept) == len(t.Columns) {
-		return t
-	}
-	x := &Table{Name: t.Name, Sorted: t.Sorted}
-	for _, k := range kept {
-		x.Columns = append(x.Columns, t.Columns[k])
-	}
-	for _, row := range t.Rows {
-		var cells []Cell
-		for _, k := range kept {
+		x.Columns = append(x.Columns, name)
+		for i, row := range t.Rows {
 			if k < len(row) {
-				cells = append(cells, row[k])
+				x.Rows[i] = append(x.Rows[i], row[k])
 			}
 		}
-		x.Rows = append(x.Rows, cells)
 	}
 	return x
 }
 
 // width returns the class by which a page knows how a cell may be broken into lines.
 func (c Cell) width(number bool) string {
-	switch n := len(c.words); {
+	switch n, single := len(c.words), !strings.Contains(c.words, " "); {
 	case number:
 		return "number"
-	case n > longWords && strings.Contains(c.words, " "):
+	case n > longWords && !single:
 		return "long"
-	case n > 0 && n <= mostWhole && !strings.Contains(c.words, " "):
+	case n > 0 && n <= mostWhole && single:
 		return "whole"
-	case n > mostWhole && n <= mostToken && !strings.Contains(c.words, " "):
+	case n > mostWhole && n <= mostToken && single:
 		return "whole token"
 	}
 	return ""
 }
 
-// Class has what the style sheet says of some tables.
-func (t *htmlTable) Class() string {
-	var list []string
-	for class, is := range map[string]bool{"sorted": t.Sorted, "many": t.Wide} {
-		if is {
-			list = append(list, class)
+// heat writes a heat map as a table.
+func (h *hypertext) heat(p *Heat) {
+	label := escaped(cmp.Or(p.Name, "heat map"))
+	h.add(`<div class="scroll" tabindex="0" role="group" aria-label="%s"><table class="heat"><caption>%[1]s</caption><thead><tr>`, label)
+	for _, name := range p.Columns {
+		h.add(`<th scope="col">%s</th>`, escaped(name))
+	}
+	h.WriteString("</tr></thead>\n<tbody>")
+	for _, row := range p.Rows {
+		h.add(`<tr%s><th scope="row">%s</th>`, class(when(row.Inner, "inner")), escaped(row.Name))
+		for _, c := range row.Cells {
+			title := ""
+			if c.Detail != "" {
+				title = ` title="` + escaped(c.Detail) + `"`
+			}
+			h.add(`<td%s%s>%s</td>`, class(string(c.Tone)), title, escaped(c.Words))
 		}
+		h.WriteString("</tr>\n")
 	}
-	slices.Sort(list)
-	return strings.Join(list, " ")
+	h.WriteString("</tbody></table></div>\n")
 }
-
-// short64 formats a number by which rows are sorted.
-func short64(x float64) string {
-	if !drawn(x) {
-		return ""
-	}
-	return fmt.Sprintf("%.7g", x)
-}
-
-// fragment escapes what a document contains, so that a name in it is never taken
-// for HTML.
-var fragment = template.Must(template.New("fragment").Parse(`{{define "cell"}}{{if .Term}}<a class="term" href="#{{.Term}}">{{.Text}}</a>{{else}}{{.Text}}{{end}}{{end}}{{define "table"}}<div class="scroll" tabindex="0" role="group" aria-label="{{.Name}}"><table{{with .Class}} class="{{.}}"{{end}}><caption>{{.Name}}</caption>
-{{if not .Headless}}<thead><tr>{{range .Columns}}{{if .Name}}<th scope="col"{{if .Right}} class="number"{{end}}>{{template "term" .}}</th>{{else}}<td></td>{{end}}{{end}}</tr></thead>{{end}}
-<tbody>{{range .Rows}}<tr>{{range $k, $c := .}}{{if $k}}<td{{with $c.Class}} class="{{.}}"{{end}}{{with $c.Value}} data-value="{{.}}"{{end}}>{{template "cell" $c}}</td>{{else}}<th scope="row"{{with $c.Class}} class="{{.}}"{{end}}{{with $c.Value}} data-value="{{.}}"{{end}}>{{template "cell" $c}}</th>{{end}}{{end}}</tr>
-{{end}}</tbody></table></div>
-{{with .Note}}<p class="about">{{.}}</p>
-{{end}}{{end}}{{define "term"}}{{if .Term}}<a class="term" href="#{{.Term}}">{{.Name}}</a>{{else}}{{.Name}}{{end}}{{end}}{{define "part"}}{{if .Heading}}<h2{{with .ID}} id="{{.}}"{{end}}>{{.Heading}}</h2>
-{{else if .Sub}}<h3>{{.Sub}}</h3>
-{{else if .Lead}}<p class="lead">{{.Lead}}</p>
-{{else if .Text}}<p>{{.Text}}</p>
-{{else if .Command}}<pre class="scroll" tabindex="0" aria-label="command"><code>{{.Command}}</code></pre>
-{{else if .List}}<ul{{with .Class}} class="{{.}}" aria-label="{{.}}s"{{end}}>{{range .List}}<li>{{.}}</li>
-{{end}}</ul>
-{{else if .Facts}}<dl class="facts">{{range .Facts}}<div><dt>{{template "term" .}}</dt><dd>{{.Value}}</dd></div>{{end}}</dl>
-{{else if .Glossary}}<dl class="glossary">{{range .Glossary}}<div id="{{.ID}}"><dt>{{.Name}}</dt><dd>{{.Text}}</dd></div>
-{{end}}</dl>
-{{else if .Cards}}<ul class="cards">{{range .Cards}}<li class="card {{.Tone}}"><span class="title">{{.Title}}</span> <strong>{{.Value}}</strong> <span class="detail">{{.Detail}}</span></li>
-{{end}}</ul>
-{{else if .Files}}<ul class="files">{{range .Files}}<li><a href="{{.Address}}" download="{{.Name}}">{{.Name}}</a> <span>{{.Bytes}}</span></li>
-{{end}}</ul>
-{{else if .Fold}}<details><summary>{{.Fold.Title}}</summary>
-{{range .Fold.Parts}}{{template "part" .}}{{end}}</details>
-{{else if .Drawn}}{{.Drawn}}
-{{else if .Chart}}{{if .Charts}}<div class="charts">{{end}}<figure class="chart{{if .Chart.Headed}} headed{{end}}{{if .Chart.Wide}} wide{{end}}"><div class="scroll" tabindex="0" role="group" aria-label="chart">{{.Chart.SVG}}</div>{{with .Chart.Text}}<figcaption>{{.}}</figcaption>{{end}}{{with .Chart.Numbers}}<details><summary>Numbers</summary>{{template "table" .}}</details>{{end}}</figure>{{if .EndCharts}}</div>
-{{end}}
-{{else if .Table}}{{template "table" .Table}}{{end}}{{end}}{{range .}}{{template "part" .}}{{end}}`))
-
-// heat is the table of a [Heat].
-var heat = template.Must(template.New("heat").Funcs(template.FuncMap{"line": printable.Line}).Parse(`<div class="scroll" tabindex="0" role="group" aria-label="{{line .Label}}"><table class="heat"><caption>{{line .Label}}</caption><thead><tr>{{range .Columns}}<th scope="col">{{line .}}</th>{{end}}</tr></thead>
-<tbody>{{range .Rows}}<tr{{if .Inner}} class="inner"{{end}}><th scope="row">{{line .Name}}</th>{{range .Cells}}<td class="{{.Tone}}"{{with .Detail}} title="{{line .}}"{{end}}>{{line .Words}}</td>{{end}}</tr>
-{{end}}</tbody></table></div>
-`))

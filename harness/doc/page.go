@@ -31,116 +31,51 @@ func WritePage(out io.Writer, d Doc) error { return WriteReloading(out, d, 0) }
 // WriteReloading writes a page that browsers load anew after so many seconds; 0 is never.
 func WriteReloading(out io.Writer, d Doc, seconds int) error {
 	title, _ := d[0].(Heading)
-	var embeds []*Embed
-	for _, p := range d {
-		if e, ok := p.(*Embed); ok {
-			embeds = append(embeds, e)
-		}
-	}
+	h := &hypertext{isPage: true, terms: map[string]string{}, used: map[string]bool{}}
 	styles, scripts := []string{pageStyle + pageColours()}, []string{pageScript}
-	for _, e := range embeds {
-		if !slices.Contains(scripts, e.Script) {
-			styles, scripts = append(styles, e.Style), append(scripts, e.Script)
+	var contents canvas
+	for _, p := range d[1:].filled() {
+		switch p := p.(type) {
+		case *Embed:
+			if !slices.Contains(scripts, p.Script) {
+				styles, scripts = append(styles, p.Style), append(scripts, p.Script)
+			}
+		case Glossary:
+			for i, t := range p {
+				h.terms[strings.ToLower(printable.Line(t.Name))] = glossaryID(i)
+			}
+		case Heading:
+			h.section++
+			contents.add("<li><a href=\"#s%d\">%s</a></li>\n", h.section, escaped(string(p)))
 		}
 	}
-	parts, err := d[1:].html()
-	if err != nil {
+	nav := ""
+	if h.section > 0 {
+		nav = "<nav aria-label=\"Contents\"><h2>Contents</h2><ol>" + contents.String() + "</ol></nav>\n"
+	}
+	h.section = 0
+	if err := h.parts(d[1:]); err != nil {
 		return err
 	}
-	link(parts)
-	p := struct {
-		Title, Policy   string
-		Seconds         int
-		Styles, Scripts []template.HTML
-		Top             []htmlPart // what stands before the first heading
-		Sections        []section
-	}{
-		Title: printable.Line(string(title)), Seconds: seconds,
-		Policy: fmt.Sprintf("default-src 'none'; style-src %s; script-src %s; img-src data: blob:; base-uri 'none'; form-action 'none'", hashes(styles), hashes(scripts)),
+	if h.section > 0 {
+		h.WriteString("</section>\n")
 	}
-	for _, s := range styles {
-		p.Styles = append(p.Styles, template.HTML("<style>"+s+"</style>"))
+	refresh := ""
+	if seconds > 0 {
+		refresh = fmt.Sprintf("<meta http-equiv=\"refresh\" content=\"%d\">\n", seconds)
 	}
-	for _, s := range scripts {
-		p.Scripts = append(p.Scripts, template.HTML("<script>"+s+"</script>"))
-	}
-	for _, x := range parts {
-		if x.Heading != "" {
-			x.ID = fmt.Sprintf("s%d", len(p.Sections)+1)
-			p.Sections = append(p.Sections, section{x.ID, x.Heading, nil})
-		}
-		if n := len(p.Sections); n > 0 {
-			p.Sections[n-1].Parts = append(p.Sections[n-1].Parts, x)
-		} else {
-			p.Top = append(p.Top, x)
-		}
-	}
-	return page.Execute(out, p)
+	policy := fmt.Sprintf("default-src 'none'; style-src %s; script-src %s; img-src data: blob:; base-uri 'none'; form-action 'none'", hashes(styles), hashes(scripts))
+	_, err := fmt.Fprintf(out, frameOfPage, template.HTMLEscapeString(policy), refresh, escaped(string(title)), inEach("style", styles), nav, h.String(), inEach("script", scripts))
+	return err
 }
 
-// section is a heading of a page and what stands below it.
-type section struct {
-	ID, Title string
-	Parts     []htmlPart
-}
-
-// link has the names of columns, rows and facts lead to the glossary, and leaves the terms
-// that the page does not use out of it.
-func link(parts []htmlPart) {
-	at := slices.IndexFunc(parts, func(x htmlPart) bool { return x.Glossary != nil })
-	if at < 0 {
-		return
+// inEach returns an element for each text, which is HTML of the program's own.
+func inEach(name string, texts []string) string {
+	var b strings.Builder
+	for _, text := range texts {
+		fmt.Fprintf(&b, "<%s>%s</%[1]s>\n", name, text)
 	}
-	ids := map[string]string{}
-	for _, t := range parts[at].Glossary {
-		ids[strings.ToLower(t.Name)] = t.ID
-	}
-	used := map[string]bool{}
-	id := func(name string) string {
-		found := ids[strings.ToLower(name)]
-		used[found] = true
-		return found
-	}
-	var words strings.Builder
-	var walk func(parts []htmlPart)
-	table := func(t *htmlTable) {
-		for k := range t.Columns {
-			t.Columns[k].Term = id(t.Columns[k].Name)
-		}
-		for _, row := range t.Rows {
-			if len(row) > 0 {
-				row[0].Term = id(row[0].Text)
-			}
-			for _, c := range row {
-				words.WriteString(c.Text + "\n")
-			}
-		}
-	}
-	walk = func(parts []htmlPart) {
-		for i := range parts {
-			x := &parts[i]
-			words.WriteString(strings.Join(append([]string{x.Heading, x.Sub, x.Lead, x.Text, string(x.Drawn)}, x.List...), "\n"))
-			for k := range x.Facts {
-				x.Facts[k].Term = id(x.Facts[k].Name)
-			}
-			for _, c := range x.Cards {
-				words.WriteString(c.Value + "\n" + c.Detail + "\n")
-			}
-			switch {
-			case x.Table != nil:
-				table(x.Table)
-			case x.Fold != nil:
-				walk(x.Fold.Parts)
-			case x.Chart != nil && x.Chart.Numbers != nil:
-				table(x.Chart.Numbers)
-			}
-		}
-	}
-	walk(parts)
-	text := strings.ToLower(words.String())
-	parts[at].Glossary = slices.DeleteFunc(parts[at].Glossary, func(t htmlTerm) bool {
-		return !used[t.ID] && !strings.Contains(text, strings.ToLower(t.Name))
-	})
+	return b.String()
 }
 
 // hashes returns the sources that a policy allows.
@@ -157,13 +92,13 @@ func hashes(texts []string) string {
 // compressed.
 const mostPlainBytes = 100_000
 
-// html returns the file as a link that has its data.
-func (f *File) html() htmlFile {
+// address returns the file as a link that has its data, with its name and size.
+func (f *File) address() (address, name, size string) {
 	data, name, kind := f.Data, f.Name, f.Type
 	if data == nil {
 		data = []byte(f.Text)
 	}
-	size := units.Size(len(data)).Rounded()
+	size = units.Size(len(data)).Rounded()
 	if len(data) > mostPlainBytes {
 		var b bytes.Buffer
 		z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is one that there is
@@ -172,34 +107,29 @@ func (f *File) html() htmlFile {
 		data, name, kind = b.Bytes(), name+".gz", "application/gzip"
 		size += ", compressed " + units.Size(len(data)).Rounded()
 	}
-	return htmlFile{printable.Line(name), size, template.URL("data:" + kind + ";base64," + base64.StdEncoding.EncodeToString(data))}
+	return "data:" + kind + ";base64," + base64.StdEncoding.EncodeToString(data), name, size
 }
 
-var page = template.Must(template.Must(fragment.Clone()).New("page").Parse(`<!doctype html>
+// frameOfPage is a page around its policy, title, style sheets, contents, parts and scripts.
+const frameOfPage = `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{{.Policy}}">
-{{with .Seconds}}<meta http-equiv="refresh" content="{{.}}">
-{{end}}<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="%s">
+%s<meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>{{.Title}}</title>
-{{range .Styles}}{{.}}
-{{end}}</head>
+<title>%s</title>
+%s</head>
 <body>
 <a class="skip" href="#main">Skip to the results</a>
-<header class="bar"><span class="brand"><svg width="20" height="20" viewBox="0 0 20 20" aria-hidden="true"><path d="M3 1v18M8 1v18M12 1v18M17 1v18" stroke-width="1.4" class="warp" stroke="currentColor"/><path d="M1 6c4 0 5 8 9 8s5-8 9-8" fill="none" stroke-width="2.2" class="ks2"/></svg>heddle</span><span class="what">{{.Title}}</span></header>
+<header class="bar"><span class="brand"><svg width="20" height="20" viewBox="0 0 20 20" aria-hidden="true">` +
+	`<path d="M3 1v18M8 1v18M12 1v18M17 1v18" stroke-width="1.4" class="warp" stroke="currentColor"/><path d="M1 6c4 0 5 8 9 8s5-8 9-8" fill="none" stroke-width="2.2" class="ks2"/></svg>heddle</span>` +
+	`<span class="what">%[3]s</span></header>
 <div class="sheet">
-{{if .Sections}}<nav aria-label="Contents"><h2>Contents</h2><ol>{{range .Sections}}<li><a href="#{{.ID}}">{{.Title}}</a></li>
-{{end}}</ol></nav>
-{{end}}<main id="main" tabindex="-1">
-<h1>{{.Title}}</h1>
-{{range .Top}}{{template "part" .}}{{end}}
-{{range .Sections}}<section aria-labelledby="{{.ID}}">
-{{range .Parts}}{{template "part" .}}{{end}}</section>
-{{end}}</main>
+%[5]s<main id="main" tabindex="-1">
+<h1>%[3]s</h1>
+%[6]s</main>
 </div>
-{{range .Scripts}}{{.}}
-{{end}}</body>
+%[7]s</body>
 </html>
-`))
+`

@@ -2,14 +2,11 @@ package doc
 
 import (
 	"fmt"
-	"html/template"
 	"io"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
-
-	"heddle/traces/printable"
 )
 
 // Sizes of a chart in the units of the SVG image. The image grows above the plot with
@@ -66,18 +63,25 @@ func colours(f func(class, light, dark string)) {
 // dashes of lines.
 var dashes = []string{"", "8 4", "2 3", "10 3 2 3", "5 2", "14 4", "6 2 2 2 2 2", "1 4", "12 2 2 2", "3 6", "9 9"}
 
-// shapes is how many there are of points. The numbers of colours, dashes and shapes have no
-// common divisor, so that rows which share one of them differ in the two others.
-const shapes = 8
+// disc and square are paths around a place.
+const disc, square = "m-3.6 0a3.6 3.6 0 1 0 7.2 0a3.6 3.6 0 1 0 -7.2 0z", "m-3.3 -3.3h6.6v6.6h-6.6z"
+
+// shapes are those of points, as paths around their place: filled, or lines. The numbers of
+// colours, dashes and shapes have no common divisor, so that rows which share one of them
+// differ in the two others.
+var shapes = []struct {
+	path string
+	line bool
+}{
+	{disc, false}, {square, false}, {"m0 -4.6l4.4 7.6h-8.8z", false}, {"m0 -4.5v9m-4.5 -4.5h9", true},
+	{disc, true}, {"m0 4.6l4.4 -7.6h-8.8z", false}, {square, true}, {"m-3.5 -3.5l7 7m0 -7l-7 7", true},
+}
 
 // canvas is an SVG image that is being drawn. Colours are attributes, so that every
 // program shows them; a page changes them through the classes.
 type canvas struct{ strings.Builder }
 
 func (s *canvas) add(format string, args ...any) { fmt.Fprintf(s, format, args...) }
-
-// escaped returns a text as it may stand in an image.
-func escaped(text string) string { return template.HTMLEscapeString(printable.Line(text)) }
 
 // short returns a text of at most so many letters.
 func short(text string, most int) string {
@@ -113,25 +117,11 @@ func stroke(look int) string {
 // point draws the point of a row.
 // With a column, it says what it stands for when a reader points at the column.
 func (s *canvas) point(x, y float64, look int, says string) {
-	const open = ` fill="none" stroke-width="1.8"`
-	switch look % shapes {
-	case 0:
-		s.add(`<circle %s cx="%.1f" cy="%.1f" r="3.6"%s/>`, fill(look), x, y, says)
-	case 1:
-		s.add(`<rect %s x="%.1f" y="%.1f" width="6.6" height="6.6"%s/>`, fill(look), x-3.3, y-3.3, says)
-	case 2:
-		s.add(`<path %s d="M%.1f %.1fl4.4 7.6h-8.8z"%s/>`, fill(look), x, y-4.6, says)
-	case 3:
-		s.add(`<path %s d="M%.1f %.1fv9m-4.5 -4.5h9" stroke-width="2.4"%s/>`, stroke(look), x, y-4.5, says)
-	case 4:
-		s.add(`<circle %s cx="%.1f" cy="%.1f" r="3.6"%s%s/>`, stroke(look), x, y, open, says)
-	case 5:
-		s.add(`<path %s d="M%.1f %.1fl4.4 -7.6h-8.8z"%s/>`, fill(look), x, y+4.6, says)
-	case 6:
-		s.add(`<rect %s x="%.1f" y="%.1f" width="6.6" height="6.6"%s%s/>`, stroke(look), x-3.3, y-3.3, open, says)
-	default:
-		s.add(`<path %s d="M%.1f %.1fl7 7m0 -7l-7 7" stroke-width="2.4"%s/>`, stroke(look), x-3.5, y-3.5, says)
+	shape, attributes := shapes[look%len(shapes)], fill(look)
+	if shape.line {
+		attributes = stroke(look) + ` fill="none" stroke-width="2"`
 	}
+	s.add(`<path %s d="M%.1f %.1f%s"%s/>`, attributes, x, y, shape.path, says)
 }
 
 // diamond marks a published number.
@@ -212,28 +202,20 @@ type frame struct {
 	y, x             axis
 	published        bool
 	left, top, width float64 // of the plot
+	below            float64 // room for the names below it
 }
 
-// svg returns the chart as an SVG image.
+// svg returns the chart as an SVG image: its title and legend, and the plot below.
 func (c *Chart) svg() string {
 	f := newFrame(c)
-	legend := f.legendPlaces()
-	title := titleLines(c.Title)
-	f.top = 20 + titleRow*float64(len(title))
-	if n := len(legend); n > 0 {
-		f.top += legend[n-1].y + legendRow + 8
+	var head canvas
+	y := 0.0
+	for _, line := range titleLines(c.Title) {
+		head.add(`<text class="title" x="0" y="%.0f" font-size="14" font-weight="600">%s</text>`, y+15, escaped(line))
+		y += titleRow
 	}
-	below := f.names()
-	height := f.bottom() + below + 10
-	if c.X != "" {
-		height += 16
-	}
-	f.add(`<svg class="plot" viewBox="0 0 %.0f %.0f" width="%.0f" role="img" aria-label="%s" font-size="12.5" font-family="system-ui,sans-serif" fill="#1f2328"%s>`,
-		imageWidth, height, imageWidth, escaped(strings.TrimSuffix(c.Title, ".")+". "+c.says()), f.scales())
-	for i, line := range title {
-		f.add(`<text class="title" x="0" y="%.0f" font-size="14" font-weight="600">%s</text>`, 15+titleRow*float64(i), escaped(line))
-	}
-	f.grid(below)
+	f.top = f.legend(&head, y) + 20
+	f.grid()
 	for _, thin := range []bool{true, false} { // thin rows first, behind the others
 		for i := range c.Rows {
 			if c.Rows[i].Thin == thin {
@@ -241,9 +223,8 @@ func (c *Chart) svg() string {
 			}
 		}
 	}
-	f.legend(legend)
-	f.WriteString("</svg>")
-	return f.String()
+	return fmt.Sprintf(`<svg class="plot" viewBox="0 0 %.0f %.0f" width="%.0f" role="img" aria-label="%s" font-size="12.5" font-family="system-ui,sans-serif" fill="#1f2328"%s>%s%s</svg>`,
+		imageWidth, f.bottom()+f.below+10, imageWidth, escaped(strings.TrimSuffix(c.Title, ".")+". "+c.says()), f.scales(), head.String(), f.String())
 }
 
 // titleLines returns a title in at most two lines that the image has room for.
@@ -296,6 +277,12 @@ func newFrame(c *Chart) *frame {
 		}
 		f.width = right - f.left
 	}
+	f.below = 18
+	if f.slanted() {
+		for _, name := range f.Columns {
+			f.below = max(f.below, 16+letters(short(name, mostColumn))*0.6)
+		}
+	}
 	return f
 }
 
@@ -341,18 +328,6 @@ func (f *frame) scales() string {
 		f.bottom(), f.top, f.y.low, f.y.high, f.Kind == Steps, escaped(f.X), escaped(f.Unit))
 }
 
-// names returns how much room the names of the columns need below the plot.
-func (f *frame) names() float64 {
-	if f.slanted() {
-		longest := 0.0
-		for _, name := range f.Columns {
-			longest = max(longest, letters(short(name, mostColumn)))
-		}
-		return 16 + longest*0.6
-	}
-	return 18
-}
-
 // slanted reports whether the columns' names are too long to stand side by side.
 func (f *frame) slanted() bool {
 	each := f.width / float64(max(1, len(f.Columns)))
@@ -365,7 +340,7 @@ func (f *frame) slanted() bool {
 }
 
 // grid draws the axes with their numbers and names.
-func (f *frame) grid(below float64) {
+func (f *frame) grid() {
 	for _, v := range f.y.ticks() {
 		f.line(f.left, f.height(v), f.left+f.width, f.height(v), "grid")
 		f.text(f.left-6, f.height(v)+4, "end", tick(v))
@@ -399,21 +374,10 @@ func (f *frame) grid(below float64) {
 			}
 		}
 	}
-	f.text(f.left+f.width/2, f.bottom()+below+18, "middle", f.X)
-}
-
-// row draws a row of the chart.
-func (f *frame) row(i int) {
-	f.add(`<g class="row" data-name="%s">`, escaped(f.Rows[i].Name))
-	switch f.Kind {
-	case Bars:
-		f.bars(i)
-	case Curves, Steps:
-		f.curve(i)
-	default:
-		f.points(i)
+	if f.X != "" {
+		f.text(f.left+f.width/2, f.bottom()+f.below+18, "middle", f.X)
+		f.below += 16
 	}
-	f.WriteString("</g>")
 }
 
 // aside returns how far row i is beside the middle of its column, so that intervals
@@ -422,88 +386,79 @@ func (f *frame) aside(i int, each float64) float64 {
 	return (float64(i) - float64(len(f.Rows)-1)/2) * each
 }
 
-func (f *frame) interval(x float64, p Point, look string) {
-	if p.bounded() {
-		f.add(`<line %s x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke-width="1.4"/>`, look, x, f.height(p.Lo), x, f.height(p.Hi))
-	}
-}
-
-// tells returns the attributes by which a point says what it stands for.
-func (f *frame) tells(k int, p Point) string {
-	return fmt.Sprintf(` data-column="%d" data-says="%s"`, k, escaped(p.cell(f.Unit).String()))
-}
-
-// dash returns how a row's line is broken.
-func (f *frame) dash(look int) string {
-	if d := dashes[look%len(dashes)]; d != "" {
-		return ` stroke-dasharray="` + d + `"`
-	}
-	return ""
-}
-
-// points draws row i as points with their intervals, joined by a line.
-func (f *frame) points(i int) {
+// row draws row i: bars, or points joined by a line, or a curve with a band for its
+// interval.
+func (f *frame) row(i int) {
 	look, row := f.look(i), &f.Rows[i]
-	each := min(8, f.width*0.8/float64(max(1, len(f.Columns))*len(f.Rows)))
-	var line []string
-	for k, p := range row.Points[:min(len(row.Points), len(f.Columns))] {
-		if x := f.column(k) + f.aside(i, each); drawn(p.Value) {
-			line = append(line, fmt.Sprintf("%.1f,%.1f", x, f.height(p.Value)))
-			f.interval(x, p, stroke(look))
-			f.point(x, f.height(p.Value), look, f.tells(k, p))
-		}
-	}
-	f.add(`<polyline %s points="%s" fill="none" stroke-opacity=".6"%s/>`, stroke(look), strings.Join(line, " "), f.dash(look))
-	f.stateds(i, each)
-}
-
-// bars draws row i as a bar in each column.
-func (f *frame) bars(i int) {
-	look, row := f.look(i), &f.Rows[i]
+	f.add(`<g class="row" data-name="%s">`, escaped(row.Name))
+	defer f.WriteString("</g>")
 	each := f.width * 0.8 / float64(max(1, len(f.Columns))*len(f.Rows))
-	zero := f.height(max(f.y.low, min(0, f.y.high)))
-	for k, p := range row.Points[:min(len(row.Points), len(f.Columns))] {
-		if !drawn(p.Value) {
-			continue
-		}
-		x, y := f.column(k)+f.aside(i, each), f.height(p.Value)
-		f.add(`<rect %s x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill-opacity=".8"%s/>`, fill(look), x-each*0.45, min(y, zero), each*0.9, math.Abs(y-zero), f.tells(k, p))
-		f.interval(x, p, inkStroke)
-		if look >= len(palette) {
-			f.point(x, y, look, "")
-		}
+	switch f.Kind {
+	case Lines:
+		each = min(8, each)
+	case Curves, Steps:
+		each = 0
 	}
-	f.stateds(i, each)
-}
-
-// curve draws row i as a line with a band for its interval.
-func (f *frame) curve(i int) {
-	look, row := f.look(i), &f.Rows[i]
+	zero := f.height(max(f.y.low, min(0, f.y.high)))
 	var line, upper, lower []string
-	before := math.NaN()
+	before := math.NaN() // where the last step ends
 	for k, p := range row.Points {
 		x, ok := f.place(row, k)
 		if !ok || !drawn(p.Value) {
 			continue
 		}
-		if f.Kind == Steps && drawn(before) && before != p.Value {
-			line = append(line, fmt.Sprintf("%.1f,%.1f", x, f.height(before)))
+		x += f.aside(i, each)
+		y, at := f.height(p.Value), func(v float64) string { return fmt.Sprintf("%.1f,%.1f", x, f.height(v)) }
+		tells := fmt.Sprintf(` data-column="%d" data-says="%s"`, k, escaped(p.cell(f.Unit).String()))
+		switch f.Kind {
+		case Bars:
+			f.add(`<rect %s x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill-opacity=".8"%s/>`, fill(look), x-each*0.45, min(y, zero), each*0.9, math.Abs(y-zero), tells)
+			f.interval(x, p, inkStroke)
+			if look >= len(palette) {
+				f.point(x, y, look, "")
+			}
+		case Lines:
+			f.interval(x, p, stroke(look))
+			f.point(x, y, look, tells)
+		case Steps:
+			if drawn(before) && before != p.Value {
+				line = append(line, at(before))
+			}
 		}
-		line, before = append(line, fmt.Sprintf("%.1f,%.1f", x, f.height(p.Value))), p.Value
-		if p.bounded() {
-			upper, lower = append(upper, fmt.Sprintf("%.1f,%.1f", x, f.height(p.Hi))), append(lower, fmt.Sprintf("%.1f,%.1f", x, f.height(p.Lo)))
+		line, before = append(line, at(p.Value)), p.Value
+		if p.bounded() && f.curves() {
+			upper, lower = append(upper, at(p.Hi)), append(lower, at(p.Lo))
 		}
 	}
 	if len(upper) > 0 {
 		slices.Reverse(lower)
 		f.add(`<polygon %s points="%s" fill-opacity=".15"/>`, fill(look), strings.Join(append(upper, lower...), " "))
 	}
-	if row.Thin {
-		f.add(`<polyline %s points="%s" fill="none" stroke-opacity=".3"/>`, stroke(look), strings.Join(line, " "))
-		return
+	strokes := ` stroke-width="2.2"` + dash(look) // the page's script reads lines that have a width
+	switch {
+	case row.Thin:
+		strokes = ` stroke-opacity=".3"`
+	case f.Kind == Lines:
+		strokes = ` stroke-opacity=".6"` + dash(look)
 	}
-	f.add(`<polyline %s points="%s" fill="none" stroke-width="2.2"%s/>`, stroke(look), strings.Join(line, " "), f.dash(look))
-	f.stateds(i, 0)
+	if f.Kind != Bars {
+		f.add(`<polyline %s points="%s" fill="none"%s/>`, stroke(look), strings.Join(line, " "), strokes)
+	}
+	f.stateds(i, each)
+}
+
+func (f *frame) interval(x float64, p Point, look string) {
+	if p.bounded() {
+		f.add(`<line %s x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke-width="1.4"/>`, look, x, f.height(p.Lo), x, f.height(p.Hi))
+	}
+}
+
+// dash returns how a row's line is broken.
+func dash(look int) string {
+	if d := dashes[look%len(dashes)]; d != "" {
+		return ` stroke-dasharray="` + d + `"`
+	}
+	return ""
 }
 
 // stateds marks the numbers that are stated for row i.
@@ -515,60 +470,42 @@ func (f *frame) stateds(i int, each float64) {
 	}
 }
 
-// legendPlace is where an entry of the legend stands, and what it says.
-type legendPlace struct {
-	row  int // -1 for what the diamonds are
-	x, y float64
-	text string
-}
-
-// legendPlaces sets the names of the rows side by side, in as many lines as they need.
-func (f *frame) legendPlaces() (list []legendPlace) {
-	x, y := 0.0, 0.0
-	add := func(row int, text string) {
+// legend draws the names of the rows side by side, in as many lines as they need, and
+// returns where it ends.
+func (f *frame) legend(s *canvas, top float64) float64 {
+	x, y := 0.0, top+14
+	entry := func(text string, draw func()) {
 		width := legendMarker + letters(text)*1.2 + 14
 		if x > 0 && x+width > imageWidth {
 			x, y = 0, y+legendRow
 		}
-		list = append(list, legendPlace{row, x, y, text})
+		draw()
+		s.text(x+legendMarker, y+4, "start", text)
 		x += width
 	}
+	s.WriteString(`<g class="legend">`)
 	for i := range f.Rows {
-		if !f.Rows[i].Thin && f.Rows[i].Name != "" {
-			add(i, short(f.Rows[i].Name, mostLegend))
+		if f.Rows[i].Thin || f.Rows[i].Name == "" {
+			continue
 		}
+		entry(short(f.Rows[i].Name, mostLegend), func() {
+			look := f.look(i)
+			if f.Kind == Bars && look < len(palette) {
+				s.add(`<rect %s x="%.1f" y="%.1f" width="12" height="12" fill-opacity=".8"/>`, fill(look), x+6, y-6)
+				return
+			}
+			s.add(`<line %s x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke-width="2.2"%s/>`, stroke(look), x, y, x+24, y, dash(look))
+			if !f.curves() {
+				s.point(x+12, y, look, "")
+			}
+		})
 	}
 	if f.published {
-		add(-1, "published")
+		entry("published", func() { s.diamond(x+12, y, inkStroke) })
 	}
-	return list
-}
-
-// legend draws the names of the rows above the plot.
-func (f *frame) legend(places []legendPlace) {
-	f.WriteString(`<g class="legend">`)
-	defer f.WriteString("</g>")
-	top := 12.0
-	if n := len(titleLines(f.Title)); n > 0 {
-		top += 2 + titleRow*float64(n)
+	s.WriteString("</g>")
+	if x == 0 {
+		return top
 	}
-	for _, p := range places {
-		y := top + p.y
-		look := 0
-		if p.row >= 0 {
-			look = f.look(p.row)
-		}
-		switch {
-		case p.row < 0:
-			f.diamond(p.x+12, y, inkStroke)
-		case f.Kind == Bars && look < len(palette):
-			f.add(`<rect %s x="%.1f" y="%.1f" width="12" height="12" fill-opacity=".8"/>`, fill(look), p.x+6, y-6)
-		default:
-			f.add(`<line %s x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke-width="2.2"%s/>`, stroke(look), p.x, y, p.x+24, y, f.dash(look))
-			if !f.curves() {
-				f.point(p.x+12, y, look, "")
-			}
-		}
-		f.text(p.x+legendMarker, y+4, "start", p.text)
-	}
+	return y + legendRow - 6
 }
