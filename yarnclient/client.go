@@ -32,6 +32,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/go-resty/resty/v2"
 )
 
 // Options say how to reach a Hadoop daemon. All fields but Addresses may be
@@ -83,7 +85,7 @@ type client struct {
 	service   string // name of the daemon in error messages, such as "ResourceManager"
 	addresses []string
 	current   *atomic.Pointer[string] // address of the daemon in use; the pointer holds nil if the address is not known yet
-	http      *http.Client
+	rest      *resty.Client
 	user      string // URL parameter user.name=..., escaped; empty if no user is set
 	timeout   time.Duration
 	retries   int
@@ -115,12 +117,13 @@ func newClient(service string, o Options) (*client, error) {
 	if o.Authenticate != nil {
 		transport = o.Authenticate(transport)
 	}
-	// The client keeps no cookies: Hadoop's would override the user.name of later
-	// requests. Redirects are returned, not followed.
-	c.http = &http.Client{
+	// resty's default HTTP client cannot be used: it keeps cookies, and
+	// Hadoop's cookie would override the user.name of later requests. Redirects
+	// are returned, not followed.
+	c.rest = resty.NewWithClient(&http.Client{
 		Transport:     transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
+	}).SetResponseBodyLimit(maxBodyBytes).SetLogger(silent{})
 	return c, nil
 }
 
@@ -203,7 +206,12 @@ type request struct {
 	proxied  bool     // whether the call goes through the ResourceManager's proxy, whose redirects are not followed
 }
 
-func (r *request) verb() string { return cmp.Or(r.method, http.MethodGet) }
+func (r *request) verb() string {
+	if r.method == "" {
+		return http.MethodGet
+	}
+	return r.method
+}
 
 // answer is an HTTP answer with a status below 400.
 type answer struct {
@@ -269,24 +277,24 @@ func wait(ctx context.Context, d time.Duration) error {
 func (c *client) exchange(ctx context.Context, base string, r request) (answer, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, fmt.Errorf("no answer within %v", c.timeout))
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, r.verb(), c.url(base, r), strings.NewReader(r.body))
-	if err != nil {
-		return answer{}, c.failed(ctx, base, r, 0, err)
+	req := c.rest.R().SetContext(ctx)
+	accept := r.accept
+	if accept == "" {
+		accept = asJSON
 	}
-	req.Header.Set("Accept", cmp.Or(r.accept, asJSON))
+	req.Header["Accept"] = []string{accept}
+	if r.limit > 0 {
+		req.SetResponseBodyLimit(r.limit)
+	}
 	if r.bodyType != "" {
-		req.Header.Set("Content-Type", r.bodyType)
+		req.Header["Content-Type"] = []string{r.bodyType}
+		req.SetBody(r.body)
 	}
-	resp, err := c.http.Do(req)
+	resp, err := req.Execute(r.verb(), c.url(base, r))
 	if err != nil {
-		return answer{}, c.failed(ctx, base, r, 0, err)
+		return answer{}, c.failed(ctx, base, r, resp, err)
 	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(http.MaxBytesReader(nil, resp.Body, int64(cmp.Or(r.limit, maxBodyBytes))))
-	if err != nil {
-		return answer{}, c.failed(ctx, base, r, resp.StatusCode, err)
-	}
-	a := answer{base: base, status: resp.StatusCode, location: resp.Header.Get("Location"), date: resp.Header.Get("Date"), body: body}
+	a := answer{base: base, status: resp.StatusCode(), location: resp.Header().Get("Location"), date: resp.Header().Get("Date"), body: resp.Body()}
 	if a.status >= 300 {
 		a.body = blotted(a.body, r.secrets)
 	}
@@ -322,15 +330,18 @@ func certificateAdvice(err error, base string) string {
 	return "'openssl s_client -connect " + at + " </dev/null' shows who signed it; name the file with the certificate of that authority as ca in the cluster file"
 }
 
-// failed returns the error for an HTTP request that got no answer, or an
-// incomplete answer with this status.
-func (c *client) failed(ctx context.Context, base string, r request, status int, err error) error {
-	e := c.errorOf(base, r, status, nil, "")
+// failed returns the error for an HTTP request that got no answer or an
+// incomplete answer.
+func (c *client) failed(ctx context.Context, base string, r request, resp *resty.Response, err error) error {
+	e := c.errorOf(base, r, 0, nil, "")
 	if urlErr, ok := errors.AsType[*url.Error](err); ok { // its text contains the URL with the user's name, so only the cause inside is shown
 		err = urlErr.Err
 	}
 	var op *net.OpError
 	e.Unsent = errors.As(err, &op) && op.Op == "dial"
+	if resp != nil {
+		e.Status = resp.StatusCode()
+	}
 	var proofless interface{ Unauthenticated() }
 	unproven := errors.As(err, &proofless) // its text says what was waited for
 	if ctx.Err() != nil && !unproven {
@@ -345,7 +356,7 @@ func (c *client) failed(ctx context.Context, base string, r request, status int,
 	case errors.As(err, &certificate):
 		e.Err, e.Unsent = withKind(err, ErrUnreachable), true
 		e.Next = certificateAdvice(certificate, base)
-	case errors.As(err, new(*http.MaxBytesError)):
+	case errors.Is(err, resty.ErrResponseBodyTooLarge):
 		e.Err, e.Next = withKind(err, ErrBadAnswer), fmt.Sprintf("the answer is longer than %d MiB: %s", cmp.Or(r.limit, maxBodyBytes)>>20, notRestAdvice(c.service))
 	case strings.Contains(text, "malformed HTTP"), strings.Contains(text, "HTTP response to HTTPS client"),
 		strings.Contains(text, "does not look like a TLS"):
@@ -370,7 +381,14 @@ func (c *client) errorOf(base string, r request, status int, cause error, next s
 }
 
 func (c *client) url(base string, r request) string {
-	query := strings.Trim(r.query.Encode()+"&"+c.user, "&")
+	query := r.query.Encode()
+	switch {
+	case c.user == "":
+	case query == "":
+		query = c.user
+	default:
+		query += "&" + c.user
+	}
 	if query == "" {
 		return base + r.path
 	}
@@ -396,4 +414,12 @@ func (c *client) understood(r request, a answer, v any, path ...string) error {
 }
 
 // close closes the idle HTTP connections.
-func (c *client) close() { c.http.CloseIdleConnections() }
+func (c *client) close() { c.rest.GetClient().CloseIdleConnections() }
+
+// silent is a logger for resty that drops its log lines, as they repeat the
+// errors that we return.
+type silent struct{}
+
+func (silent) Errorf(string, ...any) {}
+func (silent) Warnf(string, ...any)  {}
+func (silent) Debugf(string, ...any) {}
