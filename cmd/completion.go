@@ -13,7 +13,6 @@ import (
 	"heddle/harness/doc"
 	"heddle/harness/export"
 	"heddle/harness/measure"
-	"heddle/harness/replay"
 	"heddle/traces/exchange"
 	"heddle/traces/format"
 	"heddle/traces/parquet"
@@ -53,28 +52,23 @@ func completionCommand() *cli.Command {
 // flagWords has the words that may be the value of a flag. The key is the
 // command and the flag, or the flag alone if it means the same in all commands.
 var flagWords = map[string]func() []string{
-	"compare by":          compare.Ways,
-	"compare metric":      measure.Names,
-	"fidelity metric":     measure.Names,
-	"compare untold":      fixedWords(config.UntoldFail, config.UntoldPass),
-	"doctor format":       fixedWords("text", "xml", "ansible", "json"),
-	"paper also":          config.ModelNames,
-	"format":              fixedWords(append([]string{"json"}, doc.Formats...)...),
-	"replay actuator":     fixedWords(config.ActuatorNone, config.ActuatorLabels, replay.ActuatorIdeal),
-	"replay cache-policy": fixedWords(config.CacheStatic, config.CacheLRU),
-	"replay fetches":      fixedWords(config.FetchesRacks, config.FetchesNodes),
-	"replay durations":    fixedWords("recorded", "modelled"),
-	"replay metric":       measure.Names,
-	"replay model":        config.ModelNames,
-	"replay reduces":      config.ModelNames,
-	"replay speculation":  fixedWords(config.SpeculationNone, config.SpeculationHadoop, config.SpeculationLATE),
-	"replay splits":       fixedWords(config.SplitsAsSubmitted, config.SplitsCachedOnly, config.SplitsPlan),
-	"runs export rows":    export.Kinds,
-	"trace export table":  fixedWords(parquet.Format.Tables...),
-	"run metric":          measure.Names,
-	"sweep on":            fixedWords("local", "yarn"),
-	"trace export to":     formatWords(exchange.CanWrite),
-	"trace import from":   formatWords(exchange.CanRead),
+	"compare by":         compare.Ways,
+	"compare metric":     measure.Names,
+	"fidelity metric":    measure.Names,
+	"compare untold":     fixedWords(config.UntoldFail, config.UntoldPass),
+	"doctor format":      fixedWords("text", "xml", "ansible", "json"),
+	"paper also":         config.ModelNames,
+	"format":             fixedWords(append([]string{"json"}, doc.Formats...)...),
+	"replay durations":   fixedWords("recorded", "modelled"),
+	"replay metric":      measure.Names,
+	"replay model":       config.ModelNames,
+	"replay reduces":     config.ModelNames,
+	"runs export rows":   export.Kinds,
+	"trace export table": fixedWords(parquet.Format.Tables...),
+	"run metric":         measure.Names,
+	"sweep on":           fixedWords("local", "yarn"),
+	"trace export to":    formatWords(exchange.CanWrite),
+	"trace import from":  formatWords(exchange.CanRead),
 }
 
 // argumentWords has the words that may be an argument of a command.

@@ -26,8 +26,7 @@ import (
 
 func replayCommand() *cli.Command {
 	change := recorded.Change{Speed: 1, Load: 1}
-	var faults config.Faults
-	var capacity config.Capacity
+	var behaviour config.Behaviour
 	return &cli.Command{
 		Name:      "replay",
 		Usage:     "simulate the jobs of traces, under any models",
@@ -48,19 +47,12 @@ result. For example:
 			&cli.StringFlag{Name: "command", Usage: "with --model external: the program that decides, `'PROGRAM ARGUMENT…'`, separated by blanks"},
 			&cli.StringSliceFlag{Name: "param", Usage: "parameter `NAME=VALUE` for all models that have it, MODEL.NAME=VALUE for one, or reduces.NAME=VALUE for that of --reduces, such as capacities=q1=30,q2=70; may be repeated"},
 			&cli.StringSliceFlag{Name: "seed", Usage: "seed `N` of random numbers; may be repeated (default: 1)"},
-			&cli.StringFlag{Name: "actuator", Usage: "none, labels or ideal: how decisions become containers (default: none for yarn, labels for others)"},
-			&cli.StringFlag{Name: "splits", Usage: "asSubmitted, cachedOnly or plan: which hosts of each split ApplicationMasters see", Value: config.SplitsAsSubmitted},
 			&cli.BoolFlag{Name: "calibrate", Usage: "fit a calibration to the traces and print it; do not replay"},
 			&cli.StringFlag{Name: "calibration", Usage: "calibration `FILE`: written with --calibrate, else read"},
 			speedFlag(),
 			&cli.StringFlag{Name: "workload", Usage: "with --calibration: use the times per byte of its workload `NAME` for jobs of workloads that it lacks"},
 			&cli.StringFlag{Name: "durations", Usage: "recorded or modelled (default: modelled with --calibration, else recorded)"},
 			&cli.BoolFlag{Name: "follow", Usage: "with recorded durations: offer nodes only at the times of the trace's heartbeats"},
-			&cli.GenericFlag{Name: "fault", Value: &faults, DefaultText: "the trace's", Usage: "`FAULT` in addition to the trace's, such as at=30s,node=n2,down; as in an experiment's faults; may be repeated"},
-			&cli.GenericFlag{Name: "capacity", Value: &capacity, DefaultText: "the trace's", Usage: "`STEP` of what other load leaves of the nodes, such as at=30s,node=n2,left=0.5, in place of the trace's; as in an experiment's capacity; may be repeated"},
-			&cli.StringFlag{Name: "speculation", Usage: "none, hadoop or late: the rule that starts speculative attempts (default: only the recorded ones)"},
-			&cli.StringFlag{Name: "cache-policy", Usage: "static or lru: nodes keep the blocks cached at the start, or those that they read last", Value: config.CacheStatic},
-			&cli.StringFlag{Name: "fetches", Usage: "racks or nodes: reduces fetch map output from whole racks, or from the nodes that ran the maps", DefaultText: "as the calibration was fitted, else racks"},
 			&cli.StringSliceFlag{Name: "metric", Usage: "a column for `METRIC` of heddle compare, or all; may be repeated (default: makespan, mean completion, locality)"},
 			partialFlag(), tableFlag(), jsonFlag(),
 			&cli.StringFlag{Name: "runs", Usage: "keep the results as a run folder in `DIR`, for heddle compare (default: keep nothing)"},
@@ -69,14 +61,14 @@ result. For example:
 			&cli.BoolFlag{Name: "reasons", Usage: "with --traces or --out: record with each decision what the model saw, for heddle trace why"},
 			&cli.BoolFlag{Name: "observations", Usage: "the files are from heddle run --record-observations: repeat steering's decisions on them"},
 			&cli.StringFlag{Name: "out", Usage: "write the simulated trace to `FILE`; only for a single trace, model and seed"},
-		}, flagsOf(&change)...),
+		}, flagsOf(&behaviour, &change)...),
 		Action: withArguments(func(c *cli.Context, files []string) error {
-			return runReplay(c, files, &change, &faults, &capacity)
+			return runReplay(c, files, &behaviour, &change)
 		}),
 	}
 }
 
-func runReplay(c *cli.Context, files []string, change *recorded.Change, faults *config.Faults, capacity *config.Capacity) (err error) {
+func runReplay(c *cli.Context, files []string, behaviour *config.Behaviour, change *recorded.Change) (err error) {
 	kept := experiment.Replays{Name: c.String("run-name"), Command: os.Args, Traces: c.Bool("traces")}
 	defer kept.Close()
 	if c.IsSet("runs") || c.IsSet("run-name") {
@@ -122,17 +114,15 @@ func runReplay(c *cli.Context, files []string, change *recorded.Change, faults *
 		return withCode(exitUsage, err)
 	}
 	if c.Bool("calibrate") {
-		return calibrate(c, list, *change)
+		return calibrate(c, list, *change, behaviour.Fetches)
 	}
 	p.show(func() []string { return []string{"fit what tasks and Hadoop cost"} })
-	configs, err := replays(c, list, models, *change)
+	configs, err := replays(c, list, models, replay.Config{Behaviour: *behaviour, Change: *change})
 	if err != nil {
 		return withCode(exitUsage, err)
 	}
 	for i := range configs {
-		configs[i].Capacity, configs[i].WithoutEvents, configs[i].Sanity = *capacity, onlyTable(c), true
-		configs[i].Faults, configs[i].Speculation, configs[i].CachePolicy = *faults, c.String("speculation"), c.String("cache-policy")
-		configs[i].Fetches, configs[i].Reasons = c.String("fetches"), c.Bool("reasons")
+		configs[i].WithoutEvents, configs[i].Sanity, configs[i].Reasons = onlyTable(c), true, c.Bool("reasons")
 	}
 	out := c.String("out")
 	var sorter *tracefile.Sorter
@@ -277,8 +267,8 @@ func loadTrace(
 	return t, replay.Recorded(t, figures.Figures()), nil
 }
 
-func calibrate(c *cli.Context, list []*recorded.Trace, cluster recorded.Change) error {
-	fitted, err := replay.Calibrate(list, cluster, c.String("fetches"))
+func calibrate(c *cli.Context, list []*recorded.Trace, cluster recorded.Change, fetches string) error {
+	fitted, err := replay.Calibrate(list, cluster, fetches)
 	if err != nil {
 		return withCode(exitUsage, err)
 	}
@@ -290,10 +280,10 @@ func calibrate(c *cli.Context, list []*recorded.Trace, cluster recorded.Change) 
 	return printDoc(c, fitted, fitted.Doc())
 }
 
-// replays returns all replays that the flags ask for: one for each trace,
+// replays returns all replays that the flags ask for: one like the given for each trace,
 // scheduler model and seed. They are sorted by trace, then by model, then by
 // seed.
-func replays(c *cli.Context, list []*recorded.Trace, named []config.Model, change recorded.Change) ([]replay.Config, error) {
+func replays(c *cli.Context, list []*recorded.Trace, named []config.Model, of replay.Config) ([]replay.Config, error) {
 	var given *calibration.Calibration
 	if path := c.String("calibration"); path != "" {
 		var err error
@@ -317,7 +307,7 @@ func replays(c *cli.Context, list []*recorded.Trace, named []config.Model, chang
 		if !modelled {
 			return nil, errors.New("--speed-of: recorded durations have the speed that they were recorded at; want modelled ones")
 		}
-		change.Speed *= speed
+		of.Change.Speed *= speed
 	}
 	var seeds []uint64
 	for _, text := range several(c, "seed") {
@@ -350,13 +340,12 @@ func replays(c *cli.Context, list []*recorded.Trace, named []config.Model, chang
 		}
 		for _, m := range models {
 			for _, seed := range seeds {
-				x := replay.Config{
-					Trace: t, Model: m, Actuator: c.String("actuator"), Seed: seed, Change: change,
-					Calibration: fitted, Modelled: modelled, Workload: c.String("workload"), Follow: c.Bool("follow"),
-					Interrupted: c.Context.Err,
-				}
-				if len(several(c, "model")) == 0 && x.Actuator == "" {
-					x.Actuator = t.Header.Actuator
+				x := of
+				x.Trace, x.Model, x.Seed, x.Calibration, x.Modelled = t, m, seed, fitted, modelled
+				x.Workload, x.Follow, x.Interrupted = c.String("workload"), c.Bool("follow"), c.Context.Err
+				if len(named) == 0 {
+					own := t.OwnBehaviour()
+					x.Actuator, x.Splits = cmp.Or(x.Actuator, own.Actuator), cmp.Or(x.Splits, own.Splits)
 				}
 				configs = append(configs, x)
 			}
@@ -370,7 +359,7 @@ func replays(c *cli.Context, list []*recorded.Trace, named []config.Model, chang
 func namedModels(c *cli.Context) ([]config.Model, error) {
 	var models []config.Model
 	for _, name := range several(c, "model") {
-		m := config.Model{Model: name, Params: map[string]string{}, Splits: c.String("splits")}
+		m := config.Model{Model: name, Params: map[string]string{}}
 		if name != config.ModelYARN && name != config.ModelExternal {
 			m.PlaceReduces(c.String("reduces"))
 		}
@@ -403,9 +392,6 @@ func modelOfTrace(c *cli.Context, t *recorded.Trace) (config.Model, error) {
 	own.Params = maps.Clone(own.Params)
 	if own.Params == nil {
 		own.Params = map[string]string{}
-	}
-	if c.IsSet("splits") {
-		own.Splits = c.String("splits")
 	}
 	if c.IsSet("reduces") {
 		return own, errors.New("--reduces: want --model with it, which places the maps")

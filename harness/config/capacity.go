@@ -122,18 +122,8 @@ func (c *Capacity) fill(file string) {
 		c.CSV = filepath.Join(filepath.Dir(file), c.CSV)
 	}
 	if len(c.Steps) == 0 {
-		c.Steps, _ = readSteps(c.CSV) // a file that is missing is reported when the experiment is to run, see missingCapacity
+		c.Steps, _ = readSteps(c.CSV) // a file that is missing is reported when the experiment is to run, see Behaviour.missing
 	}
-}
-
-// missingCapacity returns what is wrong with the CSV file of the timetable.
-func (e *Experiment) missingCapacity() (p problems) {
-	if e.Capacity.CSV != "" {
-		if _, err := readSteps(e.Capacity.CSV); err != nil {
-			p.addf("capacity.csv", "%v", err)
-		}
-	}
-	return p
 }
 
 // maxSteps is the largest number of steps of a timetable.

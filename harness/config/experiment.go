@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -47,21 +48,7 @@ type Experiment struct {
 	// default. A scheduler model gets Seed plus the number of the repeat,
 	// counted from 0.
 	Seed uint64 `yaml:"seed" text:"Decides the order of models and all other random choices." min:"0" max:"1.8446744073709552e19"`
-	// Actuator says how a scheduler model's decisions take effect on the
-	// cluster. The default is ActuatorLabels if a model of heddle's decides where
-	// tasks run, and else ActuatorNone.
-	Actuator string `yaml:"actuator" text:"How decisions take effect: none leaves them to the cluster's scheduler, labels moves nodes into a job's label. Default: labels if a model other than yarn decides, else none." values:"none,labels"`
-	// Splits says which hosts an ApplicationMaster sees for each split;
-	// SplitsAsSubmitted by default. With SplitsPlan, jobs under the model
-	// ModelYARN keep the hosts that the client submitted, since ModelYARN makes
-	// no plan.
-	Splits string `yaml:"splits" text:"Which hosts an ApplicationMaster sees for each split." values:"asSubmitted,cachedOnly,plan"`
-	// MapSlots and ReduceSlots limit how many maps and how many reduces a
-	// scheduler model runs on a worker at the same time, as the slots of Hadoop 1
-	// did. If both are 0, only memory and cores limit them. They are no limit for
-	// the model ModelYARN, since YARN knows no slots.
-	MapSlots    int `yaml:"mapSlots,omitempty" text:"Maps that a scheduler model runs on a worker at the same time, at most." min:"0" max:"1000"`
-	ReduceSlots int `yaml:"reduceSlots,omitempty" text:"Reduces that a scheduler model runs on a worker at the same time, at most." min:"0" max:"1000"`
+	Behaviour
 	// KeepNodes are the names of workers whose node labels heddle does not
 	// change while a model decides where tasks run. Jobs of other users run on
 	// these workers. If there are none, other users' jobs wait until a trial
@@ -70,22 +57,6 @@ type Experiment struct {
 	// Cache says which part of the inputs is put into the HDFS cache before a
 	// trial.
 	Cache Cache `yaml:"cache,omitempty" text:"Which part of the inputs is in the HDFS cache."`
-	// CachePolicy says which blocks stay in memory during a simulation:
-	// CacheStatic, the default, or CacheLRU. A real cluster supports only the
-	// default.
-	CachePolicy string `yaml:"cachePolicy,omitempty" text:"Which blocks stay in memory; lru only with --simulate." values:"static,lru"`
-	// Fetches says from where reduces fetch map output in a simulation:
-	// FetchesRacks, the default, or FetchesNodes. A real cluster ignores it.
-	Fetches string `yaml:"fetches,omitempty" text:"In virtual time, whether reduces fetch map output from whole racks or from the nodes that ran the maps." values:"racks,nodes"`
-	// Speculation is the rule that starts speculative attempts. The default is
-	// the cluster's own setting on a real cluster, and SpeculationNone in a
-	// simulation.
-	Speculation string `yaml:"speculation,omitempty" text:"The rule that starts speculative attempts; late only with --simulate." values:"none,hadoop,late"`
-	// Faults are the faults, such as a node that goes down, that happen in each
-	// trial.
-	Faults Faults `yaml:"faults,omitempty" text:"What goes wrong in each trial."`
-	// Capacity takes memory and cores from workers for a time, in each trial.
-	Capacity Capacity `yaml:"capacity,omitempty" text:"A timetable of what other load leaves of the workers, in each trial."`
 	// ColdReads says that the nodes' page caches are dropped before each trial;
 	// true by default. The heddle agents on the nodes must allow it.
 	ColdReads bool `yaml:"coldReads" text:"Drop the nodes' page caches before each trial."`
@@ -128,20 +99,12 @@ type Sampling struct {
 	Agents    units.Duration `yaml:"agents" text:"For node metrics."`
 }
 
-// Values of Experiment.Order, Experiment.Actuator and Experiment.Splits.
-// ModelYARN is the model name for the cluster's own scheduler, ModelExternal that of a
+// Values of Experiment.Order. ModelYARN is the model name for the cluster's own scheduler, ModelExternal that of a
 // program that Model.Command starts, ModelRecorded that of a
 // trace that stands beside its replays.
 const (
 	OrderRandom   = "random"   // order of models: random, drawn from the seed; each model runs first equally often
 	OrderAsListed = "asListed" // order of models: as in the experiment file, the same in each repeat
-
-	ActuatorNone   = "none"   // actuator: the cluster's own scheduler decides where tasks run
-	ActuatorLabels = "labels" // actuator: each decision gives the node a YARN node label, on which only containers of the decided job may run
-
-	SplitsAsSubmitted = "asSubmitted" // split hosts: the hosts of all replicas
-	SplitsCachedOnly  = "cachedOnly"  // split hosts: the hosts of cached replicas, or of all replicas if none is cached
-	SplitsPlan        = "plan"        // split hosts: the single host that the scheduler model chose
 
 	ModelYARN     = "yarn"
 	ModelExternal = external.Name
@@ -160,7 +123,7 @@ func LoadExperiment(file string) (e *Experiment, source []byte, err error) {
 		return nil, nil, err
 	}
 	e, err = parseExperiment(file, source, func(e *Experiment) problems {
-		return slices.Concat(e.unsupported(), e.missingTraces(), e.badJars(), e.missingCapacity())
+		return slices.Concat(e.unsupported(), e.missingTraces(), e.badJars(), e.Behaviour.missing())
 	})
 	return e, source, err
 }
@@ -198,7 +161,7 @@ func parseExperiment(file string, data []byte, more func(*Experiment) problems) 
 func defaultExperiment() *Experiment {
 	return &Experiment{
 		Cluster: "lab", Models: []Model{{Model: ModelYARN}}, Repeats: 1, Seed: 1,
-		Splits: SplitsAsSubmitted, ColdReads: true, Reasons: true,
+		Behaviour: Behaviour{Splits: SplitsAsSubmitted}, ColdReads: true, Reasons: true,
 		Sampling: Sampling{
 			Locations: units.Duration(time.Second),
 			RM:        units.Duration(200 * time.Millisecond),
@@ -226,7 +189,7 @@ func (e *Experiment) fill(file string) {
 	}
 	if e.Actuator == "" {
 		e.Actuator = ActuatorNone
-		if slices.ContainsFunc(e.Models, func(m Model) bool { return m.Model != ModelYARN && m.Splits != SplitsPlan }) {
+		if slices.ContainsFunc(e.Models, func(m Model) bool { return m.Model != ModelYARN && cmp.Or(m.Splits, e.Splits) != SplitsPlan }) {
 			e.Actuator = ActuatorLabels
 		}
 	}
@@ -247,7 +210,7 @@ func (e *Experiment) fill(file string) {
 	if e.Cache.Seed == 0 {
 		e.Cache.Seed = e.Seed
 	}
-	e.Capacity.fill(file)
+	e.Behaviour.fill(file)
 	e.fillThresholds()
 }
 
@@ -295,33 +258,17 @@ func (e *Experiment) problems() problems {
 	if most := maxTrials / max(1, len(e.Workloads)*len(e.Models)); e.Repeats <= 10000 && e.Repeats > most {
 		p.addf("repeats", "%d: they are %d trials; want at most %d trials, which are %d repeats", e.Repeats, e.Repeats*len(e.Workloads)*len(e.Models), maxTrials, most)
 	}
-	e.slotProblems(&p)
+	e.Behaviour.problems(&p)
 	if e.Cache.Replicas < 0 {
 		p.addf("cache.replicas", "%d: want 1 or more", e.Cache.Replicas)
 	}
 	if e.CachePolicy == CacheLRU && e.Cache.Fraction > 0 {
 		p.addf("cache.fraction", "%v: want 0 with cachePolicy %s, which starts with empty caches", e.Cache.Fraction, CacheLRU)
 	}
-	e.Faults.problems(&p)
-	e.Capacity.problems(&p)
 	e.Sampling.problems(&p)
 	e.thresholdProblems(&p)
 	e.SizeClasses.problems(&p)
 	return p
-}
-
-func (e *Experiment) slotProblems(p *problems) {
-	for _, x := range []struct {
-		key   string
-		slots int
-	}{{"mapSlots", e.MapSlots}, {"reduceSlots", e.ReduceSlots}} {
-		switch {
-		case x.slots == 0 && e.MapSlots+e.ReduceSlots > 0:
-			p.addf(x.key, "0: want 1 or more, since there are slots of the other kind; jobs would wait for ever")
-		case x.slots > 0 && e.Actuator == ActuatorNone:
-			p.addf(x.key, "%d: has no effect with actuator %s, since YARN knows no slots; set actuator: %s", x.slots, ActuatorNone, ActuatorLabels)
-		}
-	}
 }
 
 func (s Sampling) problems(p *problems) {
@@ -367,6 +314,7 @@ func (e *Experiment) unsupported() problems {
 		}
 		path := fmt.Sprintf("models[%d]", i)
 		model, err := m.Scheduler(0)
+		planned := cmp.Or(m.Splits, e.Splits) == SplitsPlan
 		_, plans := sched.As[sched.JobPlanner](model)
 		_, learns := sched.As[sched.Learner](model)
 		switch {
@@ -374,9 +322,9 @@ func (e *Experiment) unsupported() problems {
 			p.addf(path+m.wrongParam(), "%v", err)
 		case m.Keeps() && !learns:
 			p.addf(path+".state", "%s: model %q learns nothing that could be kept; remove the key", m.State, m.Model)
-		case m.Splits == SplitsPlan && !plans:
+		case planned && !plans:
 			p.addf(path, "model %q makes no plan of splits; set splits: %s, or use a model that makes one, such as planned", m.Model, SplitsAsSubmitted)
-		case e.Actuator == ActuatorNone && m.Splits != SplitsPlan:
+		case e.Actuator == ActuatorNone && !planned:
 			p.addf(path, "model %q has no effect with actuator %s; set actuator: %s", m.Model, ActuatorNone, ActuatorLabels)
 		}
 	}

@@ -41,20 +41,6 @@ const (
 	FaultFailAttempts = "failAttempts"
 )
 
-// Values of Experiment.Speculation (rules for speculative attempts),
-// Experiment.CachePolicy and Experiment.Fetches.
-const (
-	SpeculationNone   = "none"
-	SpeculationHadoop = "hadoop"
-	SpeculationLATE   = "late"
-
-	CacheStatic = "static" // cache policy: blocks cached at the start stay, and no others are cached later
-	CacheLRU    = "lru"    // cache policy: each node keeps the blocks that it read last in memory
-
-	FetchesRacks = "racks" // fetches: from whole racks, whose nodes' links limit nothing
-	FetchesNodes = "nodes" // fetches: from each node that ran maps, and without the network from the reduce's own; up to 64 nodes
-)
-
 // Faults is a list of faults. It also holds the values of the command line flag
 // --fault; each use of the flag adds one fault.
 type Faults []Fault

@@ -211,15 +211,16 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, path string) {
 }
 
 func (d *decoder) structure(n *yaml.Node, v reflect.Value, path string) {
-	fields := map[string]int{}
-	for i := range v.NumField() {
-		name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("yaml"), ",")
-		if list, ok := v.Field(i).Interface().(listed); ok {
+	fields := map[string]reflect.Value{}
+	for _, f := range keysOf(v.Type()) {
+		name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+		field := v.FieldByIndex(f.Index)
+		if list, ok := field.Interface().(listed); ok {
 			for name := range list.keys() {
-				fields[name] = i
+				fields[name] = field
 			}
-		} else if name != "-" {
-			fields[name] = i
+		} else {
+			fields[name] = field
 		}
 	}
 	known := slices.Sorted(maps.Keys(fields))
@@ -227,12 +228,11 @@ func (d *decoder) structure(n *yaml.Node, v reflect.Value, path string) {
 		if _, ok := fields[key]; !ok {
 			key = measure.Spelt(key)
 		}
-		i, ok := fields[key]
+		field, ok := fields[key]
 		if !ok {
 			d.report(at, path, "unknown key %q; %s", key, nearest.Hint(key, known))
 			return
 		}
-		field := v.Field(i)
 		if _, ok := field.Interface().(listed); ok {
 			d.element(value, field, key, path)
 			return

@@ -79,7 +79,7 @@ func TestExamples(t *testing.T) {
 	want := &Experiment{
 		Name: "first", Cluster: "lab",
 		Workloads: []Workload{{Name: "wordcount", Label: "wordcount", Size: 64 * units.MiB, Maps: 4, Reduces: 2, Jobs: 1}},
-		Models:    []Model{{Label: "yarn", Model: "yarn", Splits: "asSubmitted", Cluster: "lab"}}, Repeats: 3, Seed: 1, Actuator: "none", Splits: "asSubmitted",
+		Models:    []Model{{Label: "yarn", Model: "yarn", Cluster: "lab"}}, Repeats: 3, Seed: 1, Behaviour: Behaviour{Actuator: "none", Splits: "asSubmitted"},
 		Cache: Cache{Seed: 1}, ColdReads: true, Reasons: true,
 		Sampling: Sampling{
 			Locations: units.Duration(time.Second), RM: units.Duration(200 * time.Millisecond), Agents: units.Duration(time.Second),
@@ -119,7 +119,7 @@ func TestExamples(t *testing.T) {
 	// Only what has a plan is carried out by one.
 	var splits []string
 	for _, trial := range exact.Trials() {
-		splits = append(splits, trial.Model.Model+" "+exact.SplitsOf(trial))
+		splits = append(splits, trial.Model.Model+" "+exact.Under(trial.Model).Splits)
 	}
 	slices.Sort(splits)
 	if diff := cmp.Diff([]string{"planned plan", "yarn asSubmitted"}, splits); diff != "" {
@@ -129,7 +129,7 @@ func TestExamples(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m := cachedOnly.Models; m[0].Splits != SplitsAsSubmitted || m[1].Splits != SplitsCachedOnly {
+	if m := cachedOnly.Models; cachedOnly.Under(m[0]).Splits != SplitsAsSubmitted || cachedOnly.Under(m[1]).Splits != SplitsCachedOnly {
 		t.Errorf("cachedonly.yaml, models %+v", m)
 	}
 	for _, e := range []*Experiment{first, cache, exact, cachedOnly} {

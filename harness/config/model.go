@@ -76,9 +76,6 @@ func (m *Model) fill(e *Experiment, file string) {
 			m.Command[i] = beside
 		}
 	}
-	if m.Splits == "" {
-		m.Splits = e.Splits
-	}
 	switch {
 	case m.Cluster == "":
 		m.Cluster = e.Cluster
@@ -137,9 +134,6 @@ func (e *Experiment) modelProblems(p *problems) {
 			p.addf(path+".params", "want none for %s: the cluster's own configuration sets its scheduler's parameters", ModelYARN)
 		}
 		labels[m.Label] = true
-		if m.Splits == e.Splits { // check the splits here only if the model has its own: those of the experiment are checked with the experiment
-			m.Splits = SplitsAsSubmitted
-		}
 		p.keys(m, path)
 	}
 }

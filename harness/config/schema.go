@@ -7,11 +7,12 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
+	"sync"
 
 	"heddle/harness/internal/units"
 	"heddle/harness/measure"
+	"heddle/harness/option"
 	"heddle/hibench"
 )
 
@@ -32,33 +33,22 @@ func ClusterSchema() []byte {
 	}})
 }
 
-// The tags of a field say of its key, beside the name: text, what the key is; required,
-// true if a file must have it; values, the texts that it may have, or in braces the name
-// of a list that valuesOf knows; min and max, the smallest and largest number; one, lists
-// of keys, separated by blanks, of which a file must have exactly one.
+// The tags of a field say of its key, beside those of package option: required, true if a
+// file must have it; values in braces, the name of a list that valuesOf knows; one, lists
+// of keys, separated by blanks, of which a file must have exactly one; costs, true if tasks
+// take another time with another value.
 
 // valuesOf returns the texts that a key may have, nil if it may have any.
 func valuesOf(tag reflect.StructTag) []string {
-	switch values := tag.Get("values"); values {
-	case "":
-		return nil
+	switch tag.Get("values") {
 	case "{models}":
 		return ModelNames()
 	case "{profiles}":
 		return hibench.Profiles()
 	case "{workloads}":
 		return slices.Sorted(maps.Keys(workloadKinds))
-	default:
-		return strings.Split(values, ",")
 	}
-}
-
-// boundsOf returns the smallest and the largest number that a key may have; ok is false
-// if any number is allowed.
-func boundsOf(tag reflect.StructTag) (least, most float64, ok bool) {
-	least, err := strconv.ParseFloat(tag.Get("min"), 64)
-	most, merr := strconv.ParseFloat(tag.Get("max"), 64)
-	return least, most, err == nil && merr == nil
+	return option.Values(tag)
 }
 
 // object is a JSON object: a part of a JSON Schema.
@@ -88,7 +78,7 @@ func schemaOf(v reflect.Value, tag reflect.StructTag) object {
 		delete(s, "type")
 		s["enum"] = values
 	}
-	if least, most, ok := boundsOf(tag); ok {
+	if least, most, ok := option.Bounds(tag); ok {
 		limited := s
 		if items, ok := s["items"].(object); ok {
 			limited = items
@@ -170,25 +160,22 @@ func typeOf(v reflect.Value, tag reflect.StructTag) object {
 func structureOf(v reflect.Value, tag reflect.StructTag) object {
 	properties, required := object{}, []string{}
 	_, grids := reflect.New(v.Type()).Interface().(gridded)
-	for i := range v.NumField() {
-		key := v.Type().Field(i).Tag
-		name, _, _ := strings.Cut(key.Get("yaml"), ",")
-		if list, ok := v.Field(i).Interface().(listed); ok {
+	for _, f := range keysOf(v.Type()) {
+		name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+		field := v.FieldByIndex(f.Index)
+		if list, ok := field.Interface().(listed); ok {
 			for name, text := range list.keys() {
-				element := typeOf(reflect.Zero(v.Field(i).Type().Elem()), "")
+				element := typeOf(reflect.Zero(f.Type.Elem()), "")
 				element["description"] = text
 				properties[name] = element
 			}
 			continue
 		}
-		if name == "-" {
-			continue
-		}
-		properties[name] = schemaOf(v.Field(i), key)
+		properties[name] = schemaOf(field, f.Tag)
 		if grids && name != "label" {
-			properties[name] = orList(properties[name].(object), v.Field(i).Type())
+			properties[name] = orList(properties[name].(object), f.Type)
 		}
-		if key.Get("required") != "" {
+		if f.Tag.Get("required") != "" {
 			required = append(required, name)
 		}
 	}
@@ -227,30 +214,37 @@ func orList(s object, t reflect.Type) object {
 // that a file may leave out may be zero.
 func (p *problems) keys(of any, path string) {
 	v := reflect.ValueOf(of)
-	for i := range v.NumField() {
-		tag, field := v.Type().Field(i).Tag, reflect.Indirect(v.Field(i))
-		name, options, _ := strings.Cut(tag.Get("yaml"), ",")
+	for _, f := range keysOf(v.Type()) {
+		field := reflect.Indirect(v.FieldByIndex(f.Index))
+		name, options, _ := strings.Cut(f.Tag.Get("yaml"), ",")
 		if !field.IsValid() || options == "omitempty" && field.IsZero() {
 			continue
 		}
-		if values := tag.Get("values"); values != "" && values[0] != '{' {
-			oneOf(p, join(path, name), field.String(), valuesOf(tag)...)
-		}
-		least, most, ok := boundsOf(tag)
-		if !ok {
-			continue
-		}
-		within := func(n reflect.Value, path string) {
-			if x := n.Convert(reflect.TypeFor[float64]()).Float(); !(x >= least && x <= most) { // this is also true for NaN
-				p.addf(path, "%v: want %s to %s", n, strconv.FormatFloat(least, 'f', -1, 64), strconv.FormatFloat(most, 'f', -1, 64))
+		check := func(v reflect.Value, path string) {
+			if err := option.Check(v, f.Tag); err != nil {
+				p.addf(path, "%v", err)
 			}
 		}
-		if field.Kind() != reflect.Slice {
-			within(field, join(path, name))
+		if _, _, bounded := option.Bounds(f.Tag); !bounded || field.Kind() != reflect.Slice {
+			check(field, join(path, name))
 			continue
 		}
 		for i := range field.Len() {
-			within(field.Index(i), fmt.Sprintf("%s[%d]", join(path, name), i))
+			check(field.Index(i), fmt.Sprintf("%s[%d]", join(path, name), i))
 		}
 	}
 }
+
+// keysOf returns the fields of a struct that are keys of a file, with those of embedded
+// structs.
+func keysOf(t reflect.Type) []reflect.StructField {
+	if known, ok := keysOfTypes.Load(t); ok {
+		return known.([]reflect.StructField)
+	}
+	fields := slices.DeleteFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool { return f.Anonymous || f.Tag.Get("yaml") == "-" })
+	keysOfTypes.Store(t, fields)
+	return fields
+}
+
+// keysOfTypes has what keysOf found, since it is asked for each value of a list.
+var keysOfTypes sync.Map

@@ -13,6 +13,8 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v4"
+
+	"heddle/harness/option"
 )
 
 // unseen are the broken files that a schema accepts, each with the reason.
@@ -84,7 +86,7 @@ func TestSchemas(t *testing.T) {
 // TestSchemaKeys: every key that a file may have is described.
 func TestSchemaKeys(t *testing.T) {
 	for _, of := range []any{Experiment{}, Cluster{}} {
-		for path, tag := range keysOf(reflect.TypeOf(of), "") {
+		for path, tag := range tagsOf(reflect.TypeOf(of), "") {
 			if tag.Get("text") == "" && tag.Get("yaml") != "-" {
 				t.Errorf("%T: key %s has no description", of, path)
 			}
@@ -96,14 +98,14 @@ func TestSchemaKeys(t *testing.T) {
 // both refuse, at them both accept.
 func TestSchemaBounds(t *testing.T) {
 	schema := compiled(t, ExperimentSchema())
-	for key, tag := range keysOf(reflect.TypeFor[Experiment](), "") {
+	for key, tag := range tagsOf(reflect.TypeFor[Experiment](), "") {
 		if strings.Contains(key, ".") || strings.Contains(key, "seed") {
 			continue // of keys further down, the broken files are the test
 		}
 		if strings.HasSuffix(key, "Slots") {
 			continue // slots of one kind need slots of the other, and labels
 		}
-		if least, most, ok := boundsOf(tag); ok {
+		if least, most, ok := option.Bounds(tag); ok {
 			for value, want := range map[float64]bool{least: true, most: true, least - 1: false, most + 1: false} {
 				both(t, schema, key, value, want)
 			}
@@ -165,8 +167,8 @@ func plain(t *testing.T, content any) any {
 	return content
 }
 
-// keysOf returns the tags of the keys that decode knows for a type, by their paths.
-func keysOf(t reflect.Type, path string) map[string]reflect.StructTag {
+// tagsOf returns the tags of the keys that decode knows for a type, by their paths.
+func tagsOf(t reflect.Type, path string) map[string]reflect.StructTag {
 	found := map[string]reflect.StructTag{}
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()
@@ -174,13 +176,13 @@ func keysOf(t reflect.Type, path string) map[string]reflect.StructTag {
 	if t.Kind() != reflect.Struct {
 		return found
 	}
-	for i := range t.NumField() {
-		name, _, _ := strings.Cut(t.Field(i).Tag.Get("yaml"), ",")
+	for _, f := range keysOf(t) {
+		name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
 		if name == "" {
 			continue // Threshold's, which is one text in a file
 		}
-		found[join(path, name)] = t.Field(i).Tag
-		maps.Copy(found, keysOf(t.Field(i).Type, join(path, name)))
+		found[join(path, name)] = f.Tag
+		maps.Copy(found, tagsOf(f.Type, join(path, name)))
 	}
 	return found
 }

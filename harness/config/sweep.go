@@ -20,9 +20,7 @@ type Sweep struct {
 	Name   string       `yaml:"name" text:"Name of the sweep; by default that of the file."`
 	Traces []SweepTrace `yaml:"traces" text:"Paths of traces, in any form that 'heddle replay' reads." required:"true"`
 	Models []Model      `yaml:"models" text:"Scheduler models; yarn is the cluster's own." required:"true"`
-	// Actuator and Splits are as in an experiment. A sweep may also be ideal.
-	Actuator string `yaml:"actuator" text:"How decisions of models become containers; yarn always has none." values:"labels,ideal"`
-	Splits   string `yaml:"splits" text:"Which hosts of each split ApplicationMasters see." values:"asSubmitted,cachedOnly,plan"`
+	Behaviour
 	// Cluster has what is changed in all replays, by the name of the flag of heddle
 	// replay. Vary has what differs between settings: such a name, or MODEL.PARAMETER.
 	Cluster map[string]string `yaml:"cluster,omitempty" text:"What is changed in all replays, by the names of flags of 'heddle replay', such as nodes."`
@@ -112,7 +110,7 @@ func parseSweep(file string, data []byte, more func(*Sweep) problems) (*Sweep, e
 
 func defaultSweep() *Sweep {
 	return &Sweep{
-		Actuator: ActuatorLabels, Splits: SplitsAsSubmitted, Sample: SampleGrid, Seeds: 1, Seed: 1,
+		Behaviour: Behaviour{Actuator: ActuatorLabels, Splits: SplitsAsSubmitted}, Sample: SampleGrid, Seeds: 1, Seed: 1,
 		Metrics: []string{"jobCompletion", "makespan"},
 	}
 }
@@ -131,6 +129,7 @@ func (s *Sweep) fill(file string) {
 		}
 	}
 	beside(&s.Calibration)
+	s.Behaviour.fill(file)
 	for i := range s.Traces {
 		t := &s.Traces[i]
 		beside(&t.Path)
@@ -157,7 +156,7 @@ func (s *Sweep) fill(file string) {
 // experiment returns an experiment with the models of the sweep, since the same rules
 // are for both.
 func (s *Sweep) experiment() *Experiment {
-	return &Experiment{Models: s.Models, Actuator: ActuatorLabels, Splits: s.Splits}
+	return &Experiment{Models: s.Models, Behaviour: s.Behaviour}
 }
 
 func (s *Sweep) problems() problems {
@@ -198,6 +197,7 @@ func (s *Sweep) problems() problems {
 		p = append(p, e.unsupported()...)
 	}
 	p.keys(*s, "")
+	s.Behaviour.problems(&p)
 	for name, a := range s.Vary {
 		path := "vary." + name
 		p.keys(a, path)
@@ -237,7 +237,7 @@ func (s *Sweep) problems() problems {
 
 // missing returns the files that cannot be found.
 func (s *Sweep) missing() problems {
-	var p problems
+	p := s.Behaviour.missing()
 	look := func(path, file string) {
 		if _, err := os.Stat(file); file != "" && err != nil {
 			p.addf(path, "%v; a relative path starts from the folder of this file", err)

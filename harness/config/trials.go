@@ -25,24 +25,6 @@ func TrialName(repeat int, workload, model string) string {
 	return fmt.Sprintf("r%02d-%s-%s", repeat, workload, model)
 }
 
-// SplitsOf returns what the trial's Splits are: those of its scheduler model,
-// or, if the model has none, those of the experiment.
-func (e *Experiment) SplitsOf(t Trial) string {
-	if t.Model.Model == ModelYARN && t.Model.Splits == SplitsPlan {
-		return SplitsAsSubmitted
-	}
-	return t.Model.Splits
-}
-
-// ActuatorOf returns the trial's Actuator, which says how a scheduler model's
-// decisions take effect on the cluster.
-func (e *Experiment) ActuatorOf(t Trial) string {
-	if t.Model.Model == ModelYARN {
-		return ActuatorNone
-	}
-	return e.Actuator
-}
-
 // Trials returns all trials of the experiment in the order in which to run
 // them: first the warm-ups, then repeat by repeat. So a run that ends early has
 // run everything about equally often, and trials that are compared run shortly

@@ -64,7 +64,7 @@ func TestReplayOfSimulation(t *testing.T) {
 					t.Fatal(err)
 				}
 				again, _, err := replay.Run(&replay.Config{
-					Trace: x, Model: x.OwnModel(), Actuator: x.Header.Actuator, Seed: e.Seed + uint64(trial.Repeat-1), Calibration: costs, Modelled: true, Repeats: true,
+					Trace: x, Model: x.OwnModel(), Behaviour: x.OwnBehaviour(), Seed: e.Seed + uint64(trial.Repeat-1), Calibration: costs, Modelled: true, Repeats: true,
 				})
 				if err != nil {
 					t.Fatal(err)

@@ -27,14 +27,14 @@ import (
 // difference.
 func aloneDeadlines(ctx context.Context, o *Options, w *config.Workload, twin *workload.Twin, input *recorded.Trace, costs *calibration.Calibration) ([]int64, error) {
 	e := o.Experiment
+	alone := config.Behaviour{Actuator: config.ActuatorNone, MapSlots: e.MapSlots, ReduceSlots: e.ReduceSlots, Fetches: e.Fetches}
 	after := map[traces.JobID]traces.JobID{}
 	for i := 1; i < len(input.Jobs); i++ {
 		after[input.Jobs[i].Job] = input.Jobs[i-1].Job
 	}
 	r, _, err := replay.Run(&replay.Config{
-		Trace: input, Model: config.Model{Model: "fifo"}, Actuator: config.ActuatorNone, Seed: e.Seed,
-		Change:      recorded.Change{MapSlots: e.MapSlots, ReduceSlots: e.ReduceSlots, Speed: o.Speed},
-		Calibration: costs, Modelled: true, Work: twin.Work(), After: after, Fetches: e.Fetches, Interrupted: ctx.Err,
+		Trace: input, Model: config.Model{Model: "fifo"}, Behaviour: alone, Seed: e.Seed, Change: recorded.Change{Speed: o.Speed},
+		Calibration: costs, Modelled: true, Work: twin.Work(), After: after, Interrupted: ctx.Err,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("deadline: simulate each job of %s alone: %w", twin.Workload, err)

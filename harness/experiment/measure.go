@@ -57,7 +57,7 @@ func (t *trialRun) measure(ctx context.Context) (results.Trial, error) {
 	if steered != nil {
 		driver.Store(steered.driver)
 	}
-	if e.ActuatorOf(t.plan) == config.ActuatorLabels && len(e.KeepNodes) == 0 {
+	if e.Under(t.plan.Model).Actuator == config.ActuatorLabels && len(e.KeepNodes) == 0 {
 		t.say("steer", "all workers: other users' jobs wait until the trial ends (keepNodes would leave them nodes)")
 	}
 	t.say("run", fmt.Sprintf("%s under %s", t.plan.Workload.Label, t.plan.Model.Label))
@@ -114,10 +114,7 @@ func outlast[T any](ctx context.Context, t *trialRun, begin func() (T, error)) (
 // progress to the user. Once driver is set, the scheduler model hears of nodes' samples.
 func (t *trialRun) startCapture(ctx context.Context, watcher *watch.Watcher, folder *os.Root, driver *atomic.Pointer[drive.Driver]) (*capture.Session, error) {
 	e := t.options.Experiment
-	maps, reduces := int32(e.MapSlots), int32(e.ReduceSlots)
-	if e.ActuatorOf(t.plan) == config.ActuatorNone {
-		maps, reduces = 0, 0
-	}
+	b := e.Under(t.plan.Model)
 	pools, terms := map[string]string{}, map[string]traces.Terms{}
 	for i, s := range t.submissions {
 		pools[t.tags[i]], terms[t.tags[i]] = s.Pool, s.Terms
@@ -127,8 +124,8 @@ func (t *trialRun) startCapture(ctx context.Context, watcher *watch.Watcher, fol
 		Seen: live.Add,
 		Tags: t.tags, Pools: pools, Terms: terms, Workload: t.plan.Workload.Label, Costs: workload.Costs(t.plan.Workload), Folder: folder,
 		Header: traces.Header{
-			Seed: e.Seed, Model: t.plan.Model.Model, Params: t.plan.Model.Params, Actuator: e.ActuatorOf(t.plan), Splits: e.SplitsOf(t.plan),
-			Reasons: e.Reasons && e.ActuatorOf(t.plan) != config.ActuatorNone, MapSlots: maps, ReduceSlots: reduces, Told: e.Capacity.Telling(),
+			Seed: e.Seed, Model: t.plan.Model.Model, Params: t.plan.Model.Params, Actuator: b.Actuator, Splits: b.Splits,
+			Reasons: e.Reasons && b.Actuator != config.ActuatorNone, MapSlots: int32(b.MapSlots), ReduceSlots: int32(b.ReduceSlots), Told: b.Capacity.Telling(),
 		},
 		EveryLocations: time.Duration(e.Sampling.Locations), EveryRM: time.Duration(e.Sampling.RM), EveryAgents: time.Duration(e.Sampling.Agents),
 		Sampled: t.hearSamples(driver),

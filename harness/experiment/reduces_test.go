@@ -11,7 +11,6 @@ import (
 	"heddle/harness/measure"
 	"heddle/harness/replay"
 	"heddle/harness/replay/calibration"
-	"heddle/harness/replay/recorded"
 	"heddle/harness/runs"
 	"heddle/harness/workload"
 	"heddle/traces"
@@ -56,9 +55,8 @@ func TestNoDeadlock(t *testing.T) {
 			t.Fatal(err)
 		}
 		r, _, err := replay.Run(&replay.Config{
-			Trace: input, Model: config.Model{Model: rapid.SampledFrom([]string{"yarn", "delay", "fifo", "fair"}).Draw(t, "model")}, Actuator: config.ActuatorNone, Seed: 1,
-			Calibration: calibration.Uncalibrated(input.Header.Cluster, twin.Costs), Modelled: true, Work: twin.Work(), After: twin.After(), Capacity: e.Capacity,
-			Faults: e.Faults, Change: recorded.Change{MapSlots: e.MapSlots, ReduceSlots: e.ReduceSlots},
+			Trace: input, Model: config.Model{Model: rapid.SampledFrom([]string{"yarn", "delay", "fifo", "fair"}).Draw(t, "model")}, Behaviour: e.Under(config.Model{Model: config.ModelYARN}), Seed: 1,
+			Calibration: calibration.Uncalibrated(input.Header.Cluster, twin.Costs), Modelled: true, Work: twin.Work(), After: twin.After(),
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -93,7 +91,7 @@ func TestDeadlock(t *testing.T) {
 		t.Fatal(err)
 	}
 	x := replay.Config{
-		Trace: input, Model: config.Model{Model: "yarn"}, Actuator: config.ActuatorNone, Seed: 1,
+		Trace: input, Model: config.Model{Model: "yarn"}, Behaviour: config.Behaviour{Actuator: config.ActuatorNone}, Seed: 1,
 		Calibration: calibration.Uncalibrated(input.Header.Cluster, twin.Costs), Modelled: true, Work: twin.Work(),
 	}
 	byTrace := measure.New(input.Header)

@@ -30,6 +30,7 @@ func (o *Options) refuseKeys(c *config.Cluster) error {
 			list = append(list, config.Problem{Path: path, Message: fmt.Sprintf(format, args...)})
 		}
 	}
+	refuse(e.Actuator == config.ActuatorIdeal, "actuator", "no cluster starts each decision at once; want %s, or use --simulate", config.ActuatorLabels)
 	refuse(e.CachePolicy != "", "cachePolicy", "cluster %s has the HDFS cache only, which has no policy; remove the key, or use --simulate", c.Name)
 	refuse(e.Speculation == config.SpeculationLATE, "speculation", "Hadoop has no rule %s; want %s or %s, or use --simulate", config.SpeculationLATE, config.SpeculationNone, config.SpeculationHadoop)
 	for i := range e.Faults {

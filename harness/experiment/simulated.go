@@ -168,21 +168,23 @@ func (t *simulatedTrial) setDeadlines(ctx context.Context) error {
 	return nil
 }
 
+// config returns the replay that the trial is.
+func (t *simulatedTrial) config(ctx context.Context) *replay.Config {
+	e := t.options.Experiment
+	return &replay.Config{
+		Trace: t.input, Model: t.plan.Model, Behaviour: e.Under(t.plan.Model), Seed: t.simulatedSeed(),
+		Change:      recorded.Change{Others: t.options.OthersCores, Speed: t.options.Speed},
+		Calibration: t.costs, Modelled: true, Repeats: true, Work: t.twin.Work(), After: t.twin.After(), Reasons: e.Reasons, Interrupted: ctx.Err,
+	}
+}
+
 func (t *simulatedTrial) run(ctx context.Context) (results.Trial, error) {
 	e := t.options.Experiment
 	result := results.Trial{Name: t.plan.Name, Workload: t.plan.Workload.Label, Model: t.plan.Model.Label, Repeat: t.plan.Repeat}
-	model := t.plan.Model
-	model.Splits = e.SplitsOf(t.plan)
 	sorter := tracefile.NewSorter(t.folder.Dir)
 	defer func() { _ = sorter.Close() }() // do not check this error: if closing the sorter fails, only a temporary file remains
-	c := &replay.Config{
-		Trace: t.input, Model: model, Actuator: e.ActuatorOf(t.plan), Seed: t.simulatedSeed(),
-		Change:      recorded.Change{MapSlots: e.MapSlots, ReduceSlots: e.ReduceSlots, Others: t.options.OthersCores, Speed: t.options.Speed},
-		Calibration: t.costs, Modelled: true, Repeats: true, Work: t.twin.Work(), After: t.twin.After(), Interrupted: ctx.Err,
-		Faults: e.Faults, Capacity: e.Capacity, Speculation: e.Speculation, CachePolicy: e.CachePolicy, Fetches: e.Fetches,
-		Reasons: e.Reasons,
-		Record:  func(event traces.Event) { _ = sorter.Add(event) }, // do not check whether Add fails to store an event, since writing the trace (Encode) returns the same error
-	}
+	c := t.config(ctx)
+	c.Record = func(event traces.Event) { _ = sorter.Add(event) } // do not check whether Add fails to store an event, since writing the trace (Encode) returns the same error
 	var scheduler sched.Model
 	c.Begin = func(m sched.Model) (err error) {
 		scheduler = m

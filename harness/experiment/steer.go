@@ -47,8 +47,8 @@ type steering struct {
 // steer lets the trial's scheduler model decide. This ends when the right to change
 // the cluster or ctx ends.
 func (t *trialRun) steer(ctx context.Context, watcher *watch.Watcher, session *capture.Session) (*steering, error) {
-	actuator, splits := t.options.Experiment.ActuatorOf(t.plan), t.options.Experiment.SplitsOf(t.plan)
-	if actuator == config.ActuatorNone && splits == config.SplitsAsSubmitted && !t.options.Experiment.Capacity.Given() {
+	b := t.options.Experiment.Under(t.plan.Model)
+	if b.Actuator == config.ActuatorNone && b.Splits == config.SplitsAsSubmitted && !b.Capacity.Given() {
 		return nil, nil
 	}
 	model, err := t.plan.Model.Scheduler(t.seed())
@@ -90,9 +90,8 @@ func (t *trialRun) steer(ctx context.Context, watcher *watch.Watcher, session *c
 		s.driver, err = drive.Start(changing, drive.Options{
 			Watch: watcher, Tags: t.tags, Changes: s.hold, Record: session.Add, Recorder: recorder, Log: log,
 			Core: steer.Options{
-				Model: model, Actuator: actuator, Splits: splits, Capacity: t.options.Experiment.Capacity, Seed: t.seed(), Reasons: t.options.Experiment.Reasons, Origin: session.Origin(), Setup: steer.Setup{
-					Keep: t.options.Experiment.KeepNodes, MapSlots: int32(t.options.Experiment.MapSlots), ReduceSlots: int32(t.options.Experiment.ReduceSlots),
-				},
+				Model: model, Actuator: b.Actuator, Splits: b.Splits, Capacity: b.Capacity, Seed: t.seed(), Reasons: t.options.Experiment.Reasons, Origin: session.Origin(),
+				Setup: steer.Setup{Keep: t.options.Experiment.KeepNodes, MapSlots: int32(b.MapSlots), ReduceSlots: int32(b.ReduceSlots)},
 			},
 			KeepState: keepState,
 			// The file is kept as the client submitted it. The ApplicationMaster may have

@@ -52,27 +52,18 @@ func Unlike(e *config.Experiment, run *runs.Run, costs bool) (warning string) {
 // unlikeKeys returns the keys in which two experiments differ, of those that
 // change how long a trial takes.
 func unlikeKeys(e, was *config.Experiment, costs bool) []string {
-	keys := []struct {
-		name   string
-		a, b   any
-		always bool // the key also changes the costs of tasks
-	}{
-		{"cluster", filepath.Base(e.Cluster), filepath.Base(was.Cluster), true},
-		{"actuator", e.Actuator, was.Actuator, false},
-		{"cache", cacheOf(e), cacheOf(was), false},
-		{"cachePolicy", e.CachePolicy, was.CachePolicy, false},
-		{"fetches", e.Fetches, was.Fetches, false},
-		{"speculation", e.Speculation, was.Speculation, false},
-		{"faults", e.Faults, was.Faults, true},
-		{"capacity", e.Capacity, was.Capacity, false},
-		{"coldReads", e.ColdReads, was.ColdReads, true},
-	}
 	var differ []string
-	for _, k := range keys {
-		if (k.always || !costs) && !reflect.DeepEqual(k.a, k.b) {
-			differ = append(differ, k.name)
+	add := func(key string, a, b any) {
+		if !reflect.DeepEqual(a, b) {
+			differ = append(differ, key)
 		}
 	}
+	add("cluster", filepath.Base(e.Cluster), filepath.Base(was.Cluster))
+	if !costs {
+		add("cache", cacheOf(e), cacheOf(was))
+	}
+	differ = append(differ, e.Differs(&was.Behaviour, costs)...)
+	add("coldReads", e.ColdReads, was.ColdReads)
 	return differ
 }
 

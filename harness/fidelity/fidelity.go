@@ -23,6 +23,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"heddle/harness/compare"
+	"heddle/harness/config"
 	"heddle/harness/measure"
 	"heddle/harness/replay"
 	"heddle/harness/replay/calibration"
@@ -58,8 +59,6 @@ type Options struct {
 	// Unverified allows to read files that have changed since the run recorded
 	// their hashes. There is then a warning.
 	Unverified bool
-
-	fetches string // from where reduces fetch in a simulation, as the run's experiment says
 }
 
 // Report says how far simulated replays are from the measured trials of a run.
@@ -162,8 +161,9 @@ type measured struct {
 	name, workload, model string
 	repeat                int
 	*recorded.Trace
-	figures *measure.Figures
-	learnt  json.RawMessage // what its model knew at the start; nil: nothing
+	behaviour config.Behaviour // of the cluster in replays
+	figures   *measure.Figures
+	learnt    json.RawMessage // what its model knew at the start; nil: nothing
 }
 
 // Of compares the measured run in the run folder dir with simulated replays of
@@ -238,23 +238,34 @@ func OfRun(run *results.Run, o Options) (*Report, error) {
 }
 
 // begin returns a report on a run that has nothing of its trials yet. It completes the
-// options by defaults and by what the run's experiment says.
+// options by defaults.
 func begin(run *results.Run, o *Options) *Report {
 	o.Seeds = cmp.Or(o.Seeds, 5)
 	r := &Report{Own: []Own{}, Counterfactual: []Counterfactual{}, Warnings: []string{}, Simulated: run.Manifest().World == runs.WorldSimulated}
 	if r.Simulated {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("the trials of %s are simulated: this says how well replays predict a simulation, not a cluster", run.Dir))
 	}
-	if e, err := results.Experiment(run.Run, ""); err == nil && e != nil { // a run without one has the default
-		o.fetches = e.Fetches
-	}
 	return r
+}
+
+// behaviourOf returns how the cluster behaves in replays of a trace of an experiment, which
+// may be nil. Lost and slow nodes, and the nodes' capacity, are in the trace as they were.
+func behaviourOf(e *config.Experiment, t *recorded.Trace) config.Behaviour {
+	own := t.OwnBehaviour()
+	if e == nil {
+		return own
+	}
+	b := e.Behaviour
+	b.Actuator, b.Splits, b.Capacity = own.Actuator, own.Splits, config.Capacity{}
+	b.Faults = slices.DeleteFunc(slices.Clone(b.Faults), func(f config.Fault) bool { return f.What != config.FaultFailAttempts })
+	return b
 }
 
 // load reads the finished trials of a run with their traces and computes their
 // figures.
 func (r *Report) load(run *results.Run) ([]measured, error) {
 	var list []measured
+	experiment, _ := results.Experiment(run.Run, "") // a run without one, or with one that cannot be read, has the default
 	for _, x := range run.Trials {
 		if x.Figures != nil {
 			return nil, fmt.Errorf("%w: %s keeps figures only; replay again with --traces, which keeps the replays' traces", ErrNothing, run.Dir)
@@ -279,7 +290,7 @@ func (r *Report) load(run *results.Run) ([]measured, error) {
 			r.Warnings = append(r.Warnings, fmt.Sprintf("%s: %s %v, the trial is left out", x.Name, t.Jobs[bad].Job, t.Jobs[bad].Outcome))
 			continue
 		}
-		list = append(list, measured{x.Name, x.Workload, x.Model, x.Repeat, t, figures, learnt})
+		list = append(list, measured{x.Name, x.Workload, x.Model, x.Repeat, t, behaviourOf(experiment, t), figures, learnt})
 	}
 	return list, nil
 }
@@ -320,7 +331,7 @@ func predict(t *recorded.Trace, like *measured, c *calibration.Calibration, spee
 	var list []replay.Config
 	for seed := range o.Seeds {
 		list = append(list, replay.Config{
-			Trace: t, Model: like.OwnModel(), Actuator: like.Header.Actuator, Seed: uint64(seed + 1),
+			Trace: t, Model: like.OwnModel(), Behaviour: like.behaviour, Seed: uint64(seed + 1),
 			Calibration: c, Modelled: true, Change: change, Repeats: true, Interrupted: o.Interrupted, Begin: begin,
 		})
 	}

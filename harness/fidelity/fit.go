@@ -20,11 +20,12 @@ type fit struct {
 func calibrate(list []measured, o Options) (fit, error) {
 	var all []*recorded.Trace
 	var f fit
+	var fetches string
 	for _, x := range list {
-		all, f.trials = append(all, x.Trace), append(f.trials, x.name)
+		all, f.trials, fetches = append(all, x.Trace), append(f.trials, x.name), x.behaviour.Fetches
 	}
 	var err error
-	f.calibration, err = replay.Calibrate(all, o.Cluster, o.fetches)
+	f.calibration, err = replay.Calibrate(all, o.Cluster, fetches)
 	return f, err
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"heddle/harness/config"
 	"heddle/harness/replay"
 	"heddle/harness/replay/recorded"
 	"heddle/harness/results"
@@ -41,7 +42,7 @@ func TestKnowsWhatItKnew(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x.Header.Model, x.Header.Actuator = "test-remembers", replay.ActuatorIdeal
+	x.Header.Model, x.Header.Actuator = "test-remembers", config.ActuatorIdeal
 	c, err := replay.CalibrateOne(x, false)
 	if err != nil {
 		t.Fatal(err)
@@ -50,7 +51,7 @@ func TestKnowsWhatItKnew(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, like := range []measured{{Trace: x}, {Trace: x, learnt: state}} {
+	for _, like := range []measured{{Trace: x, behaviour: x.OwnBehaviour()}, {Trace: x, behaviour: x.OwnBehaviour(), learnt: state}} {
 		loaded = nil
 		if _, err := predict(x, &like, c, 0, Options{Seeds: 2}); err != nil {
 			t.Fatal(err)

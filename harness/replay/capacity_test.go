@@ -63,7 +63,7 @@ func TestToldAgain(t *testing.T) {
 		{traces.Telling{None: true}, config.Capacity{Steps: []config.CapacityStep{{Left: 0.5}}}, "0"},
 	} {
 		x.Header.Told = c.told
-		_, h, err := Run(&Config{Trace: x, Model: config.Model{Model: "test-listener"}, Seed: 1, Capacity: c.given})
+		_, h, err := Run(&Config{Trace: x, Model: config.Model{Model: "test-listener"}, Seed: 1, Behaviour: config.Behaviour{Capacity: c.given}})
 		if err != nil {
 			t.Fatal(err)
 		}

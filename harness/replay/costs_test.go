@@ -210,7 +210,7 @@ func TestBounds(t *testing.T) {
 		}
 		x := traceOf(t, traces.Header{Origin: traces.Recovered, Model: "yarn"}, list)
 		c := &Config{
-			Trace: x, Actuator: rapid.SampledFrom([]string{config.ActuatorNone, config.ActuatorLabels, ActuatorIdeal}).Draw(r, "actuator"),
+			Trace: x, Behaviour: config.Behaviour{Actuator: rapid.SampledFrom([]string{config.ActuatorNone, config.ActuatorLabels, config.ActuatorIdeal}).Draw(r, "actuator")},
 			Model: config.Model{Model: rapid.SampledFrom([]string{"fifo", "fair", "capacity", "delay", "acl", "random"}).Draw(r, "model")}, Seed: 1,
 			Calibration: &calibration.Calibration{Format: 1},
 			Change:      recorded.Change{Nodes: rapid.IntRange(1, 5).Draw(r, "nodes"), Slots: rapid.IntRange(1, 3).Draw(r, "slots"), Cores: []float64{rapid.SampledFrom([]float64{0, 1}).Draw(r, "cores")}},

@@ -23,41 +23,21 @@ const expirySetting = "yarn.nm.liveness-monitor.expiry-interval-ms"
 // addFaults sets the node losses, speculation, cache policy and fetches of the simulation, as
 // the trace and the replay's settings say.
 func (c *Config) addFaults(x *sim.Config, source *recorded.Source) error {
-	switch c.Speculation {
-	case "", config.SpeculationNone:
-	case config.SpeculationHadoop:
-		x.Speculation = sim.HadoopSpeculation
-	case config.SpeculationLATE:
-		x.Speculation = sim.LATE
-	default:
-		return fmt.Errorf("replay: speculation %q is not one of %s, %s, %s", c.Speculation, config.SpeculationNone, config.SpeculationHadoop, config.SpeculationLATE)
-	}
-	switch c.CachePolicy {
-	case "", config.CacheStatic:
-	case config.CacheLRU:
-		x.CacheReads = true
+	x.Speculation = map[string]sim.Speculation{config.SpeculationHadoop: sim.HadoopSpeculation, config.SpeculationLATE: sim.LATE}[c.Speculation]
+	if x.CacheReads = c.CachePolicy == config.CacheLRU; x.CacheReads {
 		if len(c.Trace.List) > 0 {
 			return fmt.Errorf("replay: cache policy %s: a job list does not say which jobs read the same blocks", config.CacheLRU)
 		}
 		if !slices.ContainsFunc(x.Cluster.Nodes, func(n sim.Node) bool { return n.CacheBytes > 0 }) {
 			return fmt.Errorf("replay: cache policy %s: no node has a cache; give its size (--cache, or cache: in the cluster's machines)", config.CacheLRU)
 		}
-	default:
-		return fmt.Errorf("replay: cache policy %q is not one of %s, %s", c.CachePolicy, config.CacheStatic, config.CacheLRU)
 	}
 	fetches := c.Fetches
 	if fetches == "" && c.computes() && c.Calibration != nil && len(x.Cluster.Nodes) <= sim.MaxFetchNodes {
 		fetches = c.Calibration.Fetches
 	}
-	switch fetches {
-	case "", config.FetchesRacks:
-	case config.FetchesNodes:
-		x.NodeFetches = true
-		if !c.computes() {
-			return fmt.Errorf("replay: fetches from %s have no effect on recorded durations; give a calibration to model durations", config.FetchesNodes)
-		}
-	default:
-		return fmt.Errorf("replay: fetches %q is not one of %s, %s", fetches, config.FetchesRacks, config.FetchesNodes)
+	if x.NodeFetches = fetches == config.FetchesNodes; x.NodeFetches && !c.computes() {
+		return fmt.Errorf("replay: fetches from %s have no effect on recorded durations; give a calibration to model durations", config.FetchesNodes)
 	}
 	if c.Follow {
 		if len(c.Faults) > 0 || x.Speculation != sim.NoSpeculation || x.CacheReads {

@@ -42,7 +42,7 @@ func TestFaultsAgain(t *testing.T) {
 		{"a node is lost", fault(t, "at=8s,node="+node+",down", "at=14s,node="+node+",up"), func(o *Outcome) bool { return o.Attempts.Killed > 0 }},
 		{"a rack is lost", fault(t, "at=8s,rack="+x.Nodes[0].Rack+",down", "at=14s,rack="+x.Nodes[0].Rack+",up"), func(o *Outcome) bool { return o.Attempts.Killed > 0 }},
 	} {
-		first := Config{Trace: x, Model: x.OwnModel(), Seed: 1, Faults: c.faults}
+		first := Config{Trace: x, Model: x.OwnModel(), Seed: 1, Behaviour: config.Behaviour{Faults: c.faults}}
 		was, err := simulate(&first)
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
@@ -77,7 +77,7 @@ func TestCopiesAgain(t *testing.T) {
 	x := loaded(t, "r01-wordcount-yarn")
 	slow := Config{
 		Trace: x, Model: x.OwnModel(), Seed: 1, Calibration: fitted(t, x), Modelled: true,
-		Speculation: config.SpeculationHadoop, Faults: fault(t, "at=0s,node="+string(x.Nodes[0].Node)+",slow,speed=0.1"),
+		Behaviour: config.Behaviour{Speculation: config.SpeculationHadoop, Faults: fault(t, "at=0s,node="+string(x.Nodes[0].Node)+",slow,speed=0.1")},
 	}
 	was, err := simulate(&slow)
 	if err != nil {
@@ -146,7 +146,7 @@ func copies(t *testing.T, c Config) (n int) {
 // same.
 func TestCachePolicy(t *testing.T) {
 	x := loaded(t, "r01-wordcount-yarn")
-	c := Config{Trace: x, Model: config.Model{Model: "acl"}, Seed: 1, CachePolicy: config.CacheLRU}
+	c := Config{Trace: x, Model: config.Model{Model: "acl"}, Seed: 1, Behaviour: config.Behaviour{CachePolicy: config.CacheLRU}}
 	c.Change.Cache.Given, c.Change.Cache.Size = true, units.Size(1<<30)
 	list, err := Outcomes([]Config{c})
 	if err != nil {
@@ -160,16 +160,16 @@ func TestCachePolicy(t *testing.T) {
 func TestFaultErrors(t *testing.T) {
 	x := loaded(t, "r01-wordcount-fifo")
 	for name, c := range map[string]Config{
-		`no node r9n9`:                 {Faults: config.Faults{{What: config.FaultDown, Node: "r9n9"}}},
-		`no rack r9`:                   {Faults: config.Faults{{What: config.FaultDown, Rack: "r9"}}},
-		`a slow node has no effect`:    {Faults: config.Faults{{What: config.FaultSlow, Node: string(x.Nodes[0].Node), Speed: 0.5}}},
-		`speculation "soon" is not`:    {Speculation: "soon"},
-		`cache policy "mru" is not`:    {CachePolicy: "mru"},
-		`fetches "disks" is not`:       {Fetches: "disks"},
-		`fetches from nodes have no`:   {Fetches: config.FetchesNodes},
-		`with the recorded faults`:     {Follow: true, Speculation: config.SpeculationLATE},
-		`after the latest possible`:    {Faults: config.Faults{{At: units.Duration(60 * 24 * time.Hour), What: config.FaultDown, Node: string(x.Nodes[0].Node)}}},
-		`no node has a cache; give it`: {CachePolicy: config.CacheLRU, Change: recorded.Change{Cache: recorded.Size{Given: true}}},
+		`no node r9n9`:                 {Behaviour: config.Behaviour{Faults: config.Faults{{What: config.FaultDown, Node: "r9n9"}}}},
+		`no rack r9`:                   {Behaviour: config.Behaviour{Faults: config.Faults{{What: config.FaultDown, Rack: "r9"}}}},
+		`a slow node has no effect`:    {Behaviour: config.Behaviour{Faults: config.Faults{{What: config.FaultSlow, Node: string(x.Nodes[0].Node), Speed: 0.5}}}},
+		`speculation: "soon": want`:    {Behaviour: config.Behaviour{Speculation: "soon"}},
+		`cache-policy: "mru": want`:    {Behaviour: config.Behaviour{CachePolicy: "mru"}},
+		`fetches: "disks": want`:       {Behaviour: config.Behaviour{Fetches: "disks"}},
+		`fetches from nodes have no`:   {Behaviour: config.Behaviour{Fetches: config.FetchesNodes}},
+		`with the recorded faults`:     {Follow: true, Behaviour: config.Behaviour{Speculation: config.SpeculationLATE}},
+		`after the latest possible`:    {Behaviour: config.Behaviour{Faults: config.Faults{{At: units.Duration(60 * 24 * time.Hour), What: config.FaultDown, Node: string(x.Nodes[0].Node)}}}},
+		`no node has a cache; give it`: {Behaviour: config.Behaviour{CachePolicy: config.CacheLRU}, Change: recorded.Change{Cache: recorded.Size{Given: true}}},
 	} {
 		c.Trace, c.Model, c.Seed = x, x.OwnModel(), 1
 		if _, _, err := Run(&c); err == nil || !strings.Contains(err.Error(), name) {

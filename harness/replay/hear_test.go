@@ -13,7 +13,7 @@ import (
 func TestReplayedModelHearsLoad(t *testing.T) {
 	made := schedtest.RegisterListener(t, 1000)
 	x := loaded(t, "r01-wordcount-yarn")
-	if _, err := simulate(&Config{Trace: x, Model: config.Model{Model: "test-listener"}, Actuator: ActuatorIdeal, Seed: 1}); err != nil {
+	if _, err := simulate(&Config{Trace: x, Model: config.Model{Model: "test-listener"}, Behaviour: config.Behaviour{Actuator: config.ActuatorIdeal}, Seed: 1}); err != nil {
 		t.Fatal(err)
 	}
 	m := (*made)[len(*made)-1]

@@ -45,8 +45,8 @@ func TestListFigures(t *testing.T) {
 	lab := labCosts(t)
 	for _, c := range []Config{
 		{},
-		{Actuator: ActuatorIdeal, Change: recorded.Change{Disk: recorded.Rate{Given: true}, Cores: []float64{1}}},
-		{Actuator: config.ActuatorNone, Change: recorded.Change{Nodes: 8, Racks: 2, Replication: 2, Load: 3600, Link: recorded.Rate{Given: true}}},
+		{Behaviour: config.Behaviour{Actuator: config.ActuatorIdeal}, Change: recorded.Change{Disk: recorded.Rate{Given: true}, Cores: []float64{1}}},
+		{Behaviour: config.Behaviour{Actuator: config.ActuatorNone}, Change: recorded.Change{Nodes: 8, Racks: 2, Replication: 2, Load: 3600, Link: recorded.Rate{Given: true}}},
 		{Calibration: lab, Modelled: true, Workload: "wordcount", Change: recorded.Change{Speed: 4}},
 	} {
 		if c.Change.Disk.Given {
@@ -118,7 +118,7 @@ func TestListMemory(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	out, err := Outcomes([]Config{{
-		Trace: x, Calibration: costs, Model: config.Model{Model: "fifo"}, Actuator: ActuatorIdeal, Seed: 1, Change: recorded.Change{Slots: 1000, Speed: 10},
+		Trace: x, Calibration: costs, Model: config.Model{Model: "fifo"}, Behaviour: config.Behaviour{Actuator: config.ActuatorIdeal}, Seed: 1, Change: recorded.Change{Slots: 1000, Speed: 10},
 	}})
 	if err != nil {
 		t.Fatal(err)

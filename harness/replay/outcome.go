@@ -52,7 +52,8 @@ type Outcome struct {
 	// Header is the header of the simulated run's trace.
 	Header traces.Header `json:"-"`
 
-	change recorded.Change
+	change    recorded.Change
+	behaviour config.Behaviour
 }
 
 // Outcomes runs replays in parallel, one on each core, and returns their outcomes in
@@ -160,7 +161,7 @@ func outcome(c Config) (*Outcome, error) {
 	}
 	var r *sim.Result
 	o := &Outcome{
-		Trace: c.Trace.Name, Seed: c.Seed, Params: h.Params, Splits: h.Splits, Durations: "recorded", Header: h, change: c.Change,
+		Trace: c.Trace.Name, Seed: c.Seed, Params: h.Params, Splits: h.Splits, Durations: "recorded", Header: h, change: c.Change, behaviour: c.Behaviour,
 		Assumed: c.assumed(x, &h),
 	}
 	if c.Change.Speed != 1 {

@@ -224,7 +224,7 @@ func TestEraLocality(t *testing.T) {
 		for seed := range uint64(seeds) {
 			again, err := simulate(&Config{
 				Trace: x, Model: config.Model{Label: "fifo", Model: "fifo", Params: map[string]string{"offRackPerHeartbeat": "1"}},
-				Actuator: config.ActuatorNone, Seed: seed + 1, Change: recorded.Change{Slots: c.slots},
+				Behaviour: config.Behaviour{Actuator: config.ActuatorNone}, Seed: seed + 1, Change: recorded.Change{Slots: c.slots},
 			})
 			if err != nil {
 				t.Fatal(err)

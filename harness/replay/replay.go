@@ -29,6 +29,7 @@ import (
 	"strings"
 
 	"heddle/harness/config"
+	"heddle/harness/option"
 	"heddle/harness/replay/calibration"
 	"heddle/harness/replay/recorded"
 	"heddle/harness/sched"
@@ -36,21 +37,17 @@ import (
 	"heddle/traces"
 )
 
-// ActuatorIdeal is an actuator that only replays know: decisions happen at once, on the
-// task named. The others are config's.
-const ActuatorIdeal = "ideal"
-
 // Config describes one replay: the trace, the scheduler model and what is changed.
 type Config struct {
 	Trace *recorded.Trace
-	// Model is the scheduler model that decides where tasks run, with its settings.
-	// An empty field Splits means config.SplitsAsSubmitted.
+	// Model is the scheduler model that decides where tasks run, with its settings. Its
+	// Splits have no effect: they are the Behaviour's.
 	Model config.Model
-	// Actuator may be empty: it then is config.ActuatorNone for the cluster's own
-	// scheduler, and config.ActuatorLabels for other models.
-	Actuator string
-	Seed     uint64
-	Change   recorded.Change
+	// Behaviour is how the cluster behaves. What it leaves out is as its fields say; its
+	// Capacity, if given, is from the first submission on, in place of the trace's changes.
+	config.Behaviour
+	Seed   uint64
+	Change recorded.Change
 	// Calibration has the cluster's costs; nil: they are fitted to Trace.
 	Calibration *calibration.Calibration
 	// Modelled gives tasks the computing times of Calibration; otherwise they take
@@ -69,14 +66,6 @@ type Config struct {
 	// start and to end, and in the computing times of attempts. It needs modelled
 	// durations.
 	Repeats bool
-	// The fields Faults, Speculation, CachePolicy and Fetches have the same meaning as
-	// in config.Experiment. An empty Speculation means none; an empty CachePolicy means
-	// static; empty Fetches mean those that the calibration was fitted with, else racks.
-	Faults                            config.Faults
-	Speculation, CachePolicy, Fetches string
-	// Capacity, if given, is the timetable of the nodes' capacity, from the first
-	// submission on, in place of the trace's changes.
-	Capacity config.Capacity
 	// After has the jobs of Trace that are submitted once another job has ended, each
 	// with the id of that job, which stands before it in Trace. They do not arrive at
 	// their recorded times.
@@ -146,7 +135,7 @@ func CalibrateOne(t *recorded.Trace, modelled bool) (*calibration.Calibration, e
 // again replays a trace under the scheduler model that it was recorded with, and
 // returns the simulated run's trace. It is a calibration.Replay.
 func again(t *recorded.Trace, costs *calibration.Calibration, seed uint64) (*recorded.Trace, error) {
-	return simulate(&Config{Trace: t, Model: t.OwnModel(), Actuator: t.Header.Actuator, Seed: seed, Calibration: costs, Modelled: true})
+	return simulate(&Config{Trace: t, Model: t.OwnModel(), Behaviour: t.OwnBehaviour(), Seed: seed, Calibration: costs, Modelled: true})
 }
 
 func simulate(c *Config) (*recorded.Trace, error) {
@@ -172,7 +161,7 @@ func (c *Config) prepare() (*sim.Config, traces.Header, error) {
 	if err := c.Trace.HasTasks(); err != nil {
 		return nil, h, err
 	}
-	if err := c.Change.Check(); err != nil {
+	if err := cmp.Or(c.Behaviour.Check(), c.Change.Check()); err != nil {
 		return nil, h, fmt.Errorf("replay: %w", err)
 	}
 	if x := &c.Change; !c.computes() && (x.Disk.Given || x.Link.Given || x.Uplink.Given || len(x.Cores) > 0 || x.Others > 0) {
@@ -203,7 +192,7 @@ func (c *Config) prepare() (*sim.Config, traces.Header, error) {
 		return nil, h, fmt.Errorf("replay: %v cores of others have no effect: the calibration knows of no cores that all nodes share; fit it to runs on a cluster whose file has hostCores, or say how many they are (--host-cores of heddle replay)", c.Change.Others)
 	}
 	x := &sim.Config{Cluster: machines, Shuffled: c.Repeats, Seed: c.Seed, Record: c.Record, Reasons: c.reasons(), Interrupted: c.Interrupted, Costs: c.costs(h.Actuator)}
-	if x.Actuator, err = actuatorOf(h.Actuator); err != nil {
+	if x.Actuator, err = valueOf(actuators, "actuator", h.Actuator); err != nil {
 		return nil, h, err
 	}
 	if c.Repeats && !c.Modelled {
@@ -211,7 +200,7 @@ func (c *Config) prepare() (*sim.Config, traces.Header, error) {
 	}
 	x.Loads, x.IdleLoad = c.Calibration.Loads()
 	x.MapSlots, x.ReduceSlots = h.MapSlots, h.ReduceSlots
-	if x.Splits, err = splitsOf(h.Splits); err != nil {
+	if x.Splits, err = valueOf(splitKinds, "splits", h.Splits); err != nil {
 		return nil, h, err
 	}
 	if x.Model, err = c.scheduler(); err == nil && c.Begin != nil {
@@ -274,15 +263,15 @@ func (c *Config) header() traces.Header {
 	h := traces.Header{
 		Format: traces.FormatVersion, Origin: traces.Simulated, StartUnixNs: old.StartUnixNs, Writer: "heddle",
 		Model: c.Model.Model, Params: c.Model.Params, Seed: c.Seed, Software: old.Software, Settings: old.Settings, Inputs: old.Inputs,
-		Actuator: cmp.Or(c.Actuator, config.ActuatorLabels), Splits: cmp.Or(c.Model.Splits, config.SplitsAsSubmitted),
+		Actuator: cmp.Or(c.Actuator, config.ActuatorLabels), Splits: cmp.Or(c.Splits, config.SplitsAsSubmitted),
 		Synthetic: slices.Clone(old.Synthetic), Mended: old.Mended, Reasons: c.reasons(),
 	}
 	if c.Model.Model == config.ModelYARN && c.Actuator == "" {
 		h.Actuator = config.ActuatorNone
 	}
 	if c.Model.Model != config.ModelYARN {
-		if h.MapSlots, h.ReduceSlots = old.MapSlots, old.ReduceSlots; c.Change.MapSlots+c.Change.ReduceSlots > 0 {
-			h.MapSlots, h.ReduceSlots = int32(c.Change.MapSlots), int32(c.Change.ReduceSlots)
+		if h.MapSlots, h.ReduceSlots = old.MapSlots, old.ReduceSlots; c.MapSlots+c.ReduceSlots > 0 {
+			h.MapSlots, h.ReduceSlots = int32(c.MapSlots), int32(c.ReduceSlots)
 		}
 	}
 	for made, is := range map[string]bool{"durations": c.Modelled, "replicas": c.Change.PlacesBlocks(), "schedule": true} {
@@ -318,28 +307,19 @@ func facts(t *recorded.Trace, x *sim.Machines) traces.ClusterFacts {
 	return out
 }
 
-func actuatorOf(name string) (sim.Actuator, error) {
-	switch name {
-	case config.ActuatorNone:
-		return sim.Native, nil
-	case config.ActuatorLabels:
-		return sim.Labels, nil
-	case ActuatorIdeal:
-		return sim.Ideal, nil
-	}
-	return 0, fmt.Errorf("replay: actuator %q is not one of %s, %s, %s", name, config.ActuatorNone, config.ActuatorLabels, ActuatorIdeal)
-}
+// What the simulator calls actuators and splits.
+var (
+	actuators  = map[string]sim.Actuator{config.ActuatorNone: sim.Native, config.ActuatorLabels: sim.Labels, config.ActuatorIdeal: sim.Ideal}
+	splitKinds = map[string]sim.Splits{config.SplitsAsSubmitted: sim.AsSubmitted, config.SplitsCachedOnly: sim.CachedOnly, config.SplitsPlan: sim.Planned}
+)
 
-func splitsOf(name string) (sim.Splits, error) {
-	switch name {
-	case config.SplitsAsSubmitted:
-		return sim.AsSubmitted, nil
-	case config.SplitsCachedOnly:
-		return sim.CachedOnly, nil
-	case config.SplitsPlan:
-		return sim.Planned, nil
+// valueOf returns what a word of a trace's header stands for.
+func valueOf[T any](words map[string]T, what, word string) (T, error) {
+	x, ok := words[word]
+	if !ok {
+		return x, fmt.Errorf("replay: %s %w", what, option.OneOf(word, slices.Sorted(maps.Keys(words))))
 	}
-	return 0, fmt.Errorf("replay: splits %q is not one of %s, %s, %s", name, config.SplitsAsSubmitted, config.SplitsCachedOnly, config.SplitsPlan)
+	return x, nil
 }
 
 // yarnParams maps settings of YARN's schedulers to parameters of heddle's models

@@ -21,7 +21,7 @@ import (
 func TestRecorded(t *testing.T) {
 	for _, trial := range []string{"r01-wordcount-yarn", "r03-wordcount-yarn", "r04-wordcount-yarn", "r01-wordcount-fifo", "r03-wordcount-fifo", "r04-wordcount-fifo"} {
 		x := loaded(t, trial)
-		again, err := simulate(&Config{Trace: x, Model: x.OwnModel(), Actuator: x.Header.Actuator, Seed: 1})
+		again, err := simulate(&Config{Trace: x, Model: x.OwnModel(), Behaviour: x.OwnBehaviour(), Seed: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -268,9 +268,9 @@ func TestSameSeed(t *testing.T) {
 func TestModelErrors(t *testing.T) {
 	x := loaded(t, "r01-wordcount-yarn")
 	for want, c := range map[string]Config{
-		"actuator \"hands\" is not one of":   {Actuator: "hands"},
-		"splits \"half\" is not one of":      {Model: config.Model{Splits: "half"}},
-		"its actuator can only be none":      {Actuator: config.ActuatorLabels},
+		"actuator: \"hands\": want":          {Behaviour: config.Behaviour{Actuator: "hands"}},
+		"splits: \"half\": want":             {Behaviour: config.Behaviour{Splits: "half"}},
+		"its actuator can only be none":      {Behaviour: config.Behaviour{Actuator: config.ActuatorLabels}},
 		"nosuch":                             {Model: config.Model{Model: "nosuch"}},
 		"the calibration lacks the costs of": {Modelled: true, Calibration: &calibration.Calibration{Format: 1}},
 	} {

@@ -36,9 +36,10 @@ type RecordedOrder struct {
 // inRecordedOrder replays what was recorded, with the durations of c.
 func (c *Config) inRecordedOrder() (*RecordedOrder, error) {
 	again := Config{
-		Trace: c.Trace, Model: c.Trace.OwnModel(), Actuator: c.Trace.Header.Actuator, Seed: 1, Calibration: c.Calibration, Modelled: c.Modelled,
-		Workload: c.Workload, Fetches: c.Fetches, WithoutEvents: true, Interrupted: c.Interrupted,
+		Trace: c.Trace, Model: c.Trace.OwnModel(), Behaviour: c.Trace.OwnBehaviour(),
+		Seed: 1, Calibration: c.Calibration, Modelled: c.Modelled, Workload: c.Workload, WithoutEvents: true, Interrupted: c.Interrupted,
 	}
+	again.Fetches = c.Fetches
 	if len(c.Trace.Nodes) == 0 {
 		again.Change = recorded.Change{Nodes: c.Change.Nodes, Racks: c.Change.Racks, Slots: c.Change.Slots}
 	}

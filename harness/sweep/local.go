@@ -86,9 +86,9 @@ func loadTrace(ctx context.Context, f *Input) (*recorded.Trace, error) {
 // config returns the configuration of a replay.
 func (in *inputs) config(ctx context.Context, p *Plan, r *Replay) (replay.Config, error) {
 	s := &p.Settings[r.Setting]
-	change, err := changeOf(s.Cluster)
+	change, behaviour, err := changed(s.Behaviour, s.Cluster)
 	return replay.Config{
-		Trace: in.traces[r.Trace], Model: s.Model, Actuator: s.Actuator, Seed: r.Seed, Change: change,
+		Trace: in.traces[r.Trace], Model: s.Model, Behaviour: behaviour, Seed: r.Seed, Change: change,
 		Calibration: in.costs[r.Trace], Modelled: in.modelled, WithoutEvents: true, Sanity: true, Interrupted: ctx.Err,
 	}, err
 }

@@ -78,8 +78,8 @@ type Input struct {
 
 // Setting is a model with its parameters on a changed cluster.
 type Setting struct {
-	Model    config.Model
-	Actuator string
+	Model config.Model
+	config.Behaviour
 	// Cluster has what is changed, by the names of flags of heddle replay.
 	Cluster map[string]string
 	// Values are those of the axes that concern the model. Label has the model's label and
@@ -189,7 +189,7 @@ func (p *Plan) key(r *Replay) string {
 	if p.Calibration != nil {
 		costs = p.Calibration.SHA256
 	}
-	text, err := json.Marshal([]any{p.Traces[r.Trace].SHA256, costs, s.Model.Model, s.Model.Reduces, s.Model.Params, s.Model.Splits, s.Actuator, s.Cluster, r.Seed, p.workload(r), s.Label, r.Repeat})
+	text, err := json.Marshal([]any{p.Traces[r.Trace].SHA256, costs, s.Model.Model, s.Model.Reduces, s.Model.Params, s.Model.Splits, s.Behaviour, s.Cluster, r.Seed, p.workload(r), s.Label, r.Repeat})
 	if err != nil {
 		panic(err) // these are plain values
 	}
@@ -233,7 +233,7 @@ func modelOf(axis string, models []config.Model) (label, param string) {
 // a model, or if a value of the cluster cannot be.
 func known(s *config.Sweep) error {
 	var names []string
-	for _, o := range option.Of(new(recorded.Change)) {
+	for _, o := range changes(new(recorded.Change), new(config.Behaviour)) {
 		names = append(names, o.Name)
 	}
 	slices.Sort(names)
@@ -242,21 +242,28 @@ func known(s *config.Sweep) error {
 			return fmt.Errorf("sweep %s: vary %q: want MODEL.PARAMETER with the label of one of its models, or one of %s", s.Name, axis, strings.Join(names, ", "))
 		}
 	}
-	if _, err := changeOf(s.Cluster); err != nil {
+	if _, _, err := changed(s.Behaviour, s.Cluster); err != nil {
 		return fmt.Errorf("sweep %s: cluster: %w", s.Name, err)
 	}
 	return nil
 }
 
-// changeOf returns what values change of a cluster.
-func changeOf(values map[string]string) (recorded.Change, error) {
+// changes returns what a sweep may change or vary of a cluster, by the names of the flags of
+// heddle replay.
+func changes(c *recorded.Change, b *config.Behaviour) []*option.Option {
+	return append(option.Of(c), option.Of(b)...)
+}
+
+// changed returns what values change of a cluster and of how it behaves.
+func changed(b config.Behaviour, values map[string]string) (recorded.Change, config.Behaviour, error) {
 	c := recorded.Change{Speed: 1, Load: 1}
+	b.Faults, b.Capacity.Steps = slices.Clip(b.Faults), slices.Clip(b.Capacity.Steps)
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if err := option.Set(option.Of(&c), name, values[name]); err != nil {
-			return c, err
+		if err := option.Set(changes(&c, &b), name, values[name]); err != nil {
+			return c, b, err
 		}
 	}
-	return c, c.Check()
+	return c, b, cmp.Or(b.Check(), c.Check())
 }
 
 // pointsOf returns the points of a sweep: for each, the values of the axes.
@@ -336,10 +343,7 @@ func (p *Plan) addSettings(s *config.Sweep, points []map[string]string) error {
 }
 
 func settingOf(s *config.Sweep, m config.Model, point map[string]string) (Setting, error) {
-	x := Setting{Model: m, Actuator: s.Actuator, Cluster: maps.Clone(s.Cluster), Values: map[string]string{}, Label: m.Label}
-	if m.Model == config.ModelYARN {
-		x.Actuator = config.ActuatorNone
-	}
+	x := Setting{Model: m, Behaviour: s.Under(m), Cluster: maps.Clone(s.Cluster), Values: map[string]string{}, Label: m.Label}
 	if x.Cluster == nil {
 		x.Cluster = map[string]string{}
 	}
@@ -366,7 +370,7 @@ func settingOf(s *config.Sweep, m config.Model, point map[string]string) (Settin
 	if _, err := x.Model.Scheduler(s.Seed); err != nil {
 		return x, fmt.Errorf("model %s: %w", x.Label, err)
 	}
-	if _, err := changeOf(x.Cluster); err != nil {
+	if _, _, err := changed(x.Behaviour, x.Cluster); err != nil {
 		return x, fmt.Errorf("vary %s: %w", cmp.Or(x.Change, x.Label), err)
 	}
 	return x, nil

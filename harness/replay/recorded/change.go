@@ -27,11 +27,6 @@ type Change struct {
 	// Slots, above 0, is how many containers of the largest size each node can hold
 	// in the replay.
 	Slots int `flag:"slots" text:"containers per node" without:"as recorded" min:"1" max:"1000"`
-	// MapSlots and ReduceSlots, if one of them is above 0, are how many maps and
-	// reduces a model runs on a node at the same time at most. They are no limit for
-	// the cluster's own scheduler, since YARN knows no slots.
-	MapSlots    int `flag:"map-slots" text:"maps that a model runs on a node at the same time at most, whatever memory it has" without:"as recorded, or no limit" min:"0" max:"1000"`
-	ReduceSlots int `flag:"reduce-slots" text:"reduces that a model runs on a node at the same time at most" without:"as recorded, or no limit" min:"0" max:"1000"`
 	// Cores, if not nil, are the numbers of cores of the nodes, in order; if there
 	// are more nodes than numbers, the list is used again from its start.
 	Cores []float64 `flag:"cpus" list:"," text:"cores per node; a list makes nodes differ; 0 is no limit" without:"as recorded" min:"0" max:"1e6"`

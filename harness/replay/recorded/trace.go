@@ -272,7 +272,13 @@ func New(name string, h traces.Header, events iter.Seq[traces.Event]) (*Trace, e
 // trace converted from other logs may name no model; then it is the cluster's own
 // scheduler.
 func (t *Trace) OwnModel() config.Model {
-	return config.Model{Model: cmp.Or(t.Header.Model, config.ModelYARN), Params: t.Header.Params, Splits: t.Header.Splits}
+	return config.Model{Model: cmp.Or(t.Header.Model, config.ModelYARN), Params: t.Header.Params}
+}
+
+// OwnBehaviour returns how the cluster behaved when a trace was recorded, as far as the
+// trace's events do not say it.
+func (t *Trace) OwnBehaviour() config.Behaviour {
+	return config.Behaviour{Actuator: t.Header.Actuator, Splits: t.Header.Splits}
 }
 
 // Tasks returns how many maps and reduces the trace has.
