@@ -4,15 +4,19 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"heddle/harness/config"
+	"heddle/harness/doc"
 	"heddle/harness/experiment"
 	"heddle/harness/measure"
 	"heddle/harness/replay/calibration"
 	"heddle/harness/results"
+	"heddle/harness/workload"
 )
 
 // dryRun prints how long a run of an experiment would take and how many repeats
@@ -52,6 +56,9 @@ func dryRun(c *cli.Context, files []string, o *experiment.Options) error {
 		defer os.RemoveAll(folder)
 		if like, costs, notes, err = simulateLike(c, *o, folder); err != nil {
 			return err
+		}
+		if like == "" { // nothing can be simulated
+			return printDoc(c, map[string][]string{"notes": notes}, doc.Doc{doc.Notes(notes)})
 		}
 	}
 	run, err := results.Open(like, o.Unverified)
@@ -94,6 +101,17 @@ func simulateLike(c *cli.Context, o experiment.Options, root string) (dir string
 	}
 	if costs, err = calibrationOf(c, &o); err != nil {
 		return "", nil, nil, withCode(exitUsage, err)
+	}
+	notes = workload.Scripts(o.Cluster)
+	e.Workloads = slices.DeleteFunc(slices.Clone(e.Workloads), func(w config.Workload) bool {
+		if workload.HasTwin(w) {
+			return false
+		}
+		notes = append(notes, w.Label+": no estimate, since only a cluster knows which jobs its programs start")
+		return true
+	})
+	if len(e.Workloads) == 0 {
+		return "", nil, notes, nil
 	}
 	p := newRunProgress(c)
 	defer p.close()

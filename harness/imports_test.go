@@ -36,7 +36,7 @@ const order = `
 	harness/clients harness/watch harness/lease harness/lease/leasetest harness/submit harness/change harness/doctor
 	harness/capture harness/steer harness/steer/drive
 	harness/replay/recorded harness/replay/calibration harness/replay
-	harness/workload/hive harness/workload/programs harness/workload/synthetic harness/workload/traceplan harness/workload
+	harness/workload/programs harness/workload/synthetic harness/workload/traceplan harness/workload
 	harness/results
 	harness/experiment
 	harness/compare harness/export harness/report/browsertest harness/report/lanes

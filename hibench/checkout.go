@@ -1,9 +1,10 @@
 package hibench
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"maps"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -22,10 +23,6 @@ import (
 // worker hosts. HiBench's scripts kill the process whose id it prints.
 const monitorScript = "#!/bin/sh\nsleep 86400 >/dev/null 2>&1 </dev/null &\necho $!\n"
 
-// debianPackage says which Debian package contains each program that HiBench's
-// scripts need, for error messages.
-var debianPackage = map[string]string{"bash": "bash", "bc": "bc", "which": "debianutils", "expr": "coreutils", "sleep": "coreutils"}
-
 // The pattern plainPath matches file paths that HiBench's scripts can use. The
 // scripts do not quote paths, so a path with blanks would fail.
 var plainPath = regexp.MustCompile(`^[A-Za-z0-9_./:@%+,=~-]*$`)
@@ -35,23 +32,16 @@ var plainPath = regexp.MustCompile(`^[A-Za-z0-9_./:@%+,=~-]*$`)
 // Python or a shell.
 var plainValue = regexp.MustCompile(`^[A-Za-z0-9_./:@%+,=~ -]*$`)
 
-// The method script returns the path of HiBench's script for a step of the
-// workload: a prepare.sh or run.sh in the checkout.
-func (r *Runner) script(s step) string {
-	name := filepath.Join("hadoop", "run.sh")
-	if s == stepPrepare {
-		name = filepath.Join("prepare", "prepare.sh")
-	}
-	return filepath.Join("bin", "workloads", r.w.group, r.spec.Workload, name)
-}
-
 func (r *Runner) workloadConf() string {
-	return filepath.Join("conf", "workloads", r.w.group, r.spec.Workload+".conf")
+	return filepath.Join("conf", "workloads", r.w.group, r.name()+".conf")
 }
 
 // checkCheckout returns an error if HiBench's checkout lacks a file, or this
-// host lacks a program, that HiBench's scripts need.
+// host lacks a program, that the workload's scripts need.
 func (r *Runner) checkCheckout() error {
+	if r.env.Checkout == "" {
+		return fmt.Errorf("hibench: %s: HiBench's scripts run it; want a HiBench checkout, such as hibench: DIR in the cluster file", r.spec.Script)
+	}
 	for _, p := range []string{r.env.Checkout, r.env.RunDir, r.env.HadoopHome, r.env.DataDir} {
 		if !plainPath.MatchString(p) {
 			return fmt.Errorf("hibench: path %q: HiBench's scripts do not support blanks and special characters; want letters, digits and _./:@%%+,=~-", p)
@@ -62,34 +52,24 @@ func (r *Runner) checkCheckout() error {
 		"bin/functions/load_config.py", "bin/functions/monitor.py", "bin/functions/workload_functions.sh",
 	} {
 		if _, err := os.Stat(filepath.Join(r.env.Checkout, name)); err != nil {
-			return fmt.Errorf("hibench: checkout %s: it is no HiBench checkout: %w", r.env.Checkout, err)
+			return fmt.Errorf("hibench: checkout %s: it is no HiBench checkout with %s: %w", r.env.Checkout, r.spec, err)
 		}
 	}
-	searchPath := ""
-	for _, v := range r.env.Vars {
-		if value, ok := strings.CutPrefix(v, "PATH="); ok {
-			searchPath = value
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(debianPackage)) {
-		if _, err := findProgram(name, searchPath); err != nil {
-			return fmt.Errorf("hibench: HiBench's scripts need %s: %w; on Debian: apt install %s", name, err, debianPackage[name])
-		}
-	}
-	return nil
+	return r.checkPrograms()
 }
 
 // hibenchCommand sets up a process that runs the HiBench script of a step
 // (prepare or run). The script runs in a folder of links that looks like a
 // HiBench checkout.
-func (r *Runner) hibenchCommand(ctx context.Context, c *client, s step, conf, output string) error {
-	if err := r.linkFarm(c.folder, "hibench", s); err != nil {
+func (r *Runner) hibenchCommand(ctx context.Context, c *client, s step, output string) error {
+	const farmName, confName = "hibench", "hibench-conf"
+	if err := r.linkFarm(c.folder, farmName); err != nil {
 		return fmt.Errorf("folder for HiBench: %w", err)
 	}
-	if err := r.writeConf(c.folder, "hibench-conf", c.dir, conf); err != nil {
+	if err := r.writeConf(c.folder, confName, c.dir); err != nil {
 		return fmt.Errorf("configuration for HiBench: %w", err)
 	}
-	farm, confDir := filepath.Join(c.dir, "hibench"), filepath.Join(c.dir, "hibench-conf")
+	farm, confDir := filepath.Join(c.dir, farmName), filepath.Join(c.dir, confName)
 	script := filepath.Join(farm, r.script(s))
 	req := confRequest{
 		home: farm, confDir: confDir, vars: c.vars, folder: filepath.Dir(script),
@@ -97,6 +77,9 @@ func (r *Runner) hibenchCommand(ctx context.Context, c *client, s step, conf, ou
 	}
 	if output != "" {
 		req.patch = []Setting{{"hibench.workload.output", output}}
+	}
+	if r.w.program == Scripts {
+		req.patch = append(req.patch, Setting{"hibench.workload.input", r.inputPath()})
 	}
 	vars, file, err := loadConf(req)
 	if err != nil {
@@ -108,7 +91,7 @@ func (r *Runner) hibenchCommand(ctx context.Context, c *client, s step, conf, ou
 				r.env.Checkout, r.spec, want.Name, vars[want.Name], want.Value)
 		}
 	}
-	if err := r.addPrograms(ctx, c.folder, "hibench", s); err != nil {
+	if err := r.addPrograms(ctx, c, s, farm, vars); err != nil {
 		return fmt.Errorf("folder for HiBench: %w", err)
 	}
 	name, err := filepath.Rel(c.dir, file)
@@ -118,7 +101,7 @@ func (r *Runner) hibenchCommand(ctx context.Context, c *client, s step, conf, ou
 	if err != nil {
 		return fmt.Errorf("configuration for HiBench: write %s: %w", file, err)
 	}
-	loader := filepath.Join("hibench", "bin", "functions", "load_config.py")
+	loader := filepath.Join(farmName, "bin", "functions", "load_config.py")
 	if err := c.folder.WriteFile(loader, []byte("#!/bin/sh\nprintf '%s\\n' "+quote(file)+"\n"), 0o700); err != nil {
 		return fmt.Errorf("folder for HiBench: %w", err)
 	}
@@ -128,53 +111,49 @@ func (r *Runner) hibenchCommand(ctx context.Context, c *client, s step, conf, ou
 }
 
 // sizes returns the variables with the size of the workload that HiBench's
-// scripts must get.
+// scripts must get. The sizes of other scripts are not known.
 func (r *Runner) sizes() []Setting {
-	if r.spec.Workload == Pagerank {
-		return []Setting{{"PAGES", decimal(r.spec.dataSize())}, {"NUM_ITERATIONS", strconv.Itoa(r.spec.Iterations())}, {"BLOCK", "0"}}
+	switch {
+	case r.w.program == Scripts:
+		return nil
+	case SQL(r.spec.Workload):
+		t := r.spec.source()
+		return []Setting{{"USERVISITS", decimal(t.Visits)}, {"PAGES", decimal(t.Pages)}}
 	}
-	if !SQL(r.spec.Workload) {
-		return []Setting{{"DATASIZE", decimal(r.spec.dataSize())}}
-	}
-	t := r.spec.source()
-	return []Setting{{"USERVISITS", decimal(t.Visits)}, {"PAGES", decimal(t.Pages)}}
+	return []Setting{{"DATASIZE", decimal(r.spec.dataSize())}}
 }
 
-// linkFarm makes the folder farm with links to those parts of HiBench's
-// checkout that a step (prepare or run) uses. The script finds its functions
-// through its parent folders. So these are real folders and not links.
-func (r *Runner) linkFarm(folder *os.Root, farm string, s step) error {
+// linkFarm makes the folder farm, which looks like HiBench's checkout: its folders are
+// real, since scripts find their functions through parent folders and write below them,
+// and its files are links. Sources and hidden folders are left out.
+func (r *Runner) linkFarm(folder *os.Root, farm string) error {
 	if err := folder.RemoveAll(farm); err != nil {
 		return err
 	}
-	functions, script := filepath.Join("bin", "functions"), r.script(s)
-	for _, dir := range []string{functions, filepath.Dir(script)} {
-		if err := folder.MkdirAll(filepath.Join(farm, dir), 0o700); err != nil {
+	own := []string{filepath.Join("bin", "functions", "load_config.py"), filepath.Join("bin", "functions", "monitor.py")}
+	err := fs.WalkDir(os.DirFS(r.env.Checkout), ".", func(name string, e fs.DirEntry, err error) error {
+		switch base := e.Name(); {
+		case err != nil:
 			return err
+		case e.IsDir() && (base == "src" || base != "." && base[0] == '.'):
+			return fs.SkipDir
+		case e.IsDir():
+			return folder.MkdirAll(filepath.Join(farm, name), 0o700)
+		case slices.Contains(own, name):
+			return nil
 		}
-	}
-	links := []string{"conf", script}
-	entries, err := os.ReadDir(filepath.Join(r.env.Checkout, functions))
+		return folder.Symlink(filepath.Join(r.env.Checkout, name), filepath.Join(farm, name))
+	})
 	if err != nil {
 		return err
 	}
-	for _, e := range entries {
-		if e.Name() != "load_config.py" && e.Name() != "monitor.py" {
-			links = append(links, filepath.Join(functions, e.Name()))
-		}
-	}
-	for _, name := range links {
-		if err := folder.Symlink(filepath.Join(r.env.Checkout, name), filepath.Join(farm, name)); err != nil {
-			return err
-		}
-	}
-	return folder.WriteFile(filepath.Join(farm, functions, "monitor.py"), []byte(monitorScript), 0o700)
+	return folder.WriteFile(filepath.Join(farm, own[1]), []byte(monitorScript), 0o700)
 }
 
 // writeConf makes a configuration folder for HiBench: links to the checkout's
 // conf files, and one more conf file with this run's settings, which HiBench
 // reads last.
-func (r *Runner) writeConf(folder *os.Root, confDir, tagDir, hadoopConf string) error {
+func (r *Runner) writeConf(folder *os.Root, confDir, tagDir string) error {
 	if err := folder.RemoveAll(confDir); err != nil {
 		return err
 	}
@@ -194,23 +173,20 @@ func (r *Runner) writeConf(folder *os.Root, confDir, tagDir, hadoopConf string) 
 	if profile == "" && SQL(r.spec.Workload) {
 		t := r.spec.source()
 		profile, visits, pages = "custom", decimal(t.Visits), decimal(t.Pages)
-	} else if profile == "" && r.spec.Workload == Pagerank {
-		profile, pages = "custom", decimal(r.spec.dataSize())
 	} else if profile == "" {
 		profile, size = "custom", decimal(r.spec.dataSize())
 	}
+	tests := cmp.Or(r.env.Tests, "/none") // HiBench requires a path of the tests jar, though few workloads use it
 	var b strings.Builder
 	for _, p := range []Setting{
 		{"hibench.scale.profile", profile},
-		{"hibench." + r.spec.Workload + ".custom.datasize", size},
-		{"hibench." + r.spec.Workload + ".custom.uservisits", visits},
-		{"hibench." + r.spec.Workload + ".custom.pages", pages},
-		{"hibench.pagerank.custom.num_iterations", strconv.Itoa(Spec{Workload: Pagerank, Profile: r.spec.Profile}.Iterations())},
-		{"hibench.pagerank.custom.block", "0"}, // ranks without blocks of pages, as in all profiles
-		{"hibench.pagerank.custom.block_width", "16"},
+		{"hibench." + r.name() + ".custom.datasize", size},
+		{"hibench." + r.name() + ".custom.uservisits", visits},
+		{"hibench." + r.name() + ".custom.pages", pages},
 		{"hibench.hive.home", filepath.Join(tagDir, "hive")},
-		{"hibench.hive.release", hiveRelease},
-		{"hibench.hibench.datatool.dir", filepath.Join(tagDir, dataGenJar)},
+		{"hibench.hive.release", ownRelease},
+		{"hibench.mahout.home", filepath.Join(tagDir, "mahout")},
+		{"hibench.mahout.release", ownRelease},
 		{"hibench.default.map.parallelism", strconv.Itoa(r.spec.Maps)},
 		{"hibench.default.shuffle.parallelism", strconv.Itoa(r.spec.Reduces)},
 		{"hibench.hdfs.master", ""}, // the value is empty, so that HDFS paths without a scheme are in Hadoop's default file system
@@ -218,11 +194,11 @@ func (r *Runner) writeConf(folder *os.Root, confDir, tagDir, hadoopConf string) 
 		{"hibench.report.dir", filepath.Join(tagDir, "report")},
 		{"hibench.hadoop.home", r.env.HadoopHome},
 		{"hibench.hadoop.executable", filepath.Join(r.env.HadoopHome, "bin", "hadoop")},
-		{"hibench.hadoop.configure.dir", hadoopConf},
+		{"hibench.hadoop.configure.dir", filepath.Join(tagDir, confName)},
 		{"hibench.hadoop.release", "apache"},
 		{"hibench.hadoop.examples.jar", r.jar},
-		{"hibench.hadoop.examples.test.jar", "/none"}, // HiBench requires a path of the tests jar, though the workloads here do not use this jar
-		{"hibench.sleep.job.jar", "/none"},
+		{"hibench.hadoop.examples.test.jar", tests},
+		{"hibench.sleep.job.jar", tests},
 		{"hibench.masters.hostnames", "localhost"},
 		{"hibench.slaves.hostnames", strings.Join(r.env.Workers, " ")},
 	} {

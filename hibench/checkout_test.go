@@ -104,17 +104,17 @@ func TestCheckoutRun(t *testing.T) {
 	if err != nil || d.Bytes != 2000 {
 		t.Fatalf("Prepare: %+v, %v; want 2000 bytes", d, err)
 	}
-	res, err := r.Run(context.Background(), "t1")
+	report, err := r.Run(context.Background(), "t1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.HasPrefix(res.Report, "HadoopSort ") || strings.Fields(res.Report)[3] != "65166232" {
-		t.Errorf("report %+v; want the script's line", res.Report)
+	if !strings.HasPrefix(report, "HadoopSort ") || strings.Fields(report)[3] != "65166232" {
+		t.Errorf("report %q; want the script's line", report)
 	}
 	jar := "$HADOOP/share/hadoop/mapreduce/hadoop-mapreduce-examples-3.4.2.jar"
 	want := [][]string{
 		{"--config", "$RUN/t1-prep/conf", "jar", jar, "fake", "3", "1000", d.Path},
-		{"--config", "$RUN/t1/conf", "jar", jar, "fake", "3", "1000", d.Path, res.OutputPath},
+		{"--config", "$RUN/t1/conf", "jar", jar, "fake", "3", "1000", d.Path, r.outputPath("t1")},
 	}
 	if diff := cmp.Diff(want, h.jobs(t, env)); diff != "" {
 		t.Errorf("jobs (-want +got):\n%s", diff)

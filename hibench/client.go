@@ -28,8 +28,7 @@ type client struct {
 
 	grace time.Duration // how long to wait between SIGTERM and SIGKILL when the client is stopped
 
-	start, end time.Time
-	code       int // exit status of the client; -1 if a signal ended it or it did not start
+	code int // exit status of the client; -1 if a signal ended it or it did not start
 }
 
 // ClientError means that a client, a process that submits Hadoop jobs, failed
@@ -99,7 +98,6 @@ func (c *client) run(ctx context.Context) error {
 	cmd := exec.Command(c.argv[0], c.argv[1:]...)
 	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = c.vars, c.dir, log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	c.start = time.Now()
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start %s: %w", c.name(), err)
 	}
@@ -113,7 +111,6 @@ func (c *client) run(ctx context.Context) error {
 		syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM)
 		err = awaitStop(done, cmd.Process.Pid, c.grace)
 	}
-	c.end = time.Now()
 	syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // the process has ended, so kill processes that a script left running
 	if cmd.ProcessState != nil {
 		c.code = cmd.ProcessState.ExitCode()

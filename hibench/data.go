@@ -1,6 +1,7 @@
 package hibench
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -117,7 +118,7 @@ const markerFormat = 1
 // input. It leaves out fields that are known only after the input was made.
 func (s Spec) parameters() marker {
 	m := marker{
-		Format: markerFormat, Workload: s.Workload, Profile: s.Profile,
+		Format: markerFormat, Workload: cmp.Or(s.Script, s.Workload), Profile: s.Profile,
 		SizeBytes: s.bytes(), Maps: s.Maps, Settings: s.shapingSettings(),
 	}
 	if SQL(s.Workload) {
@@ -140,7 +141,7 @@ func (r *Runner) existingData() (Data, error) {
 	if !reflect.DeepEqual(m, want) {
 		return Data{}, nil
 	}
-	bytes, files, err := folderSize(r.env.FS, r.mapInputPath())
+	bytes, files, err := r.inputSize()
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return Data{}, fmt.Errorf("hibench: look for %s: %w", r.inputPath(), err)
 	}
@@ -151,15 +152,18 @@ func (r *Runner) existingData() (Data, error) {
 // markData reads the length of an input that was just made, and writes the
 // marker file beside it that describes the input.
 func (r *Runner) markData(ctx context.Context, tag string) (Data, error) {
-	bytes, files, err := folderSize(r.env.FS, r.mapInputPath())
+	bytes, files, err := r.inputSize()
 	if err != nil {
 		return Data{}, fmt.Errorf("hibench: prepare %s: %w", r.spec, err)
 	}
 	// Each map that writes the input stops only after the record with which it
 	// reaches its size. So fewer bytes than requested are an error.
-	if bytes < r.spec.bytes() && !slices.Contains(r.spec.Settings, Setting{compressOutput, "true"}) {
+	if bytes < r.spec.bytes() && r.w.program != Mahout && !slices.Contains(r.spec.Settings, Setting{compressOutput, "true"}) {
 		return Data{}, fmt.Errorf("hibench: prepare %s: %s has %d bytes, want at least %d: see %s",
 			r.spec, r.mapInputPath(), bytes, r.spec.bytes(), filepath.Join(r.tagDir(tag), "client.log"))
+	}
+	if files == 0 && r.w.program == Scripts {
+		return Data{}, nil // it has no input
 	}
 	m := r.spec.parameters()
 	m.Bytes, m.Files, m.Tag, m.Generator = bytes, files, tag, r.generator()
@@ -193,6 +197,31 @@ func readMarker(fsys FileSystem, name string) (marker, error) {
 		return marker{}, nil
 	}
 	return m, nil
+}
+
+// inputSize returns the total length, in bytes, and the number of the files that the
+// workload's maps read. Where these are is not known of a script's; some have none.
+func (r *Runner) inputSize() (bytes int64, files int, err error) {
+	if r.w.program != Scripts {
+		return folderSize(r.env.FS, r.mapInputPath())
+	}
+	return treeSize(r.env.FS, r.inputPath())
+}
+
+// treeSize is folderSize with all folders below a folder, 0 if it is missing.
+func treeSize(fsys FileSystem, dir string) (bytes int64, files int, err error) {
+	if bytes, files, err = folderSize(fsys, dir); errors.Is(err, fs.ErrNotExist) {
+		return 0, 0, nil
+	}
+	list, lerr := fsys.ReadDir(dir)
+	err = errors.Join(err, lerr)
+	for _, info := range list {
+		if info.IsDir() {
+			b, n, derr := treeSize(fsys, path.Join(dir, info.Name()))
+			bytes, files, err = bytes+b, files+n, errors.Join(err, derr)
+		}
+	}
+	return bytes, files, err
 }
 
 // folderSize returns the total length, in bytes, and the number of the data

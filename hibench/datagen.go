@@ -10,84 +10,101 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
-// With a checkout, HiBench's own generator makes tables and links: a MapReduce program
-// in Java. HiBench builds it with Maven, together with much else, as the program of
-// pagerank. Here javac compiles each alone.
+// ownRelease is what HiBench's scripts take for the names of the archives of Hive and of
+// Mahout.
+const ownRelease = "heddle"
 
-const (
-	dataGenClass = "HiBench.DataGen"
-	dataGenJar   = "datagen.jar" // its name in a run's folder
-	hiveRelease  = "heddle"      // what HiBench's scripts take for the name of Hive's archive
-)
+// sparkScript stands for Spark in the script that prepares ml/bayes, which makes a copy of
+// the input for the Spark workload of that name. The workload for Hadoop does not read it.
+const sparkScript = "#!/bin/sh\necho 'heddle makes no copy of the input for Spark'\n"
 
-// addPrograms adds to a folder of links the programs that HiBench's scripts of the SQL
-// workloads and of pagerank need besides what those of the others need.
-func (r *Runner) addPrograms(ctx context.Context, folder *os.Root, farm string, s step) error {
-	switch {
-	case r.w.program == Examples:
-		return nil
-	case s == stepPrepare:
-		java := filepath.Join(r.env.Checkout, "autogen", "src", "main")
-		return r.compile(ctx, folder, dataGenJar, filepath.Join(java, "java"), filepath.Join(java, "java", "HiBench", "DataGen.java"), filepath.Join(java, "resources"))
-	case r.w.program == Sources:
-		return r.buildPegasus(ctx, folder, farm)
-	}
-	// The scripts unpack this archive unless Hive's folder exists, which it does.
-	archive := filepath.Join(farm, "hadoopbench", "sql", "target", hiveRelease+".tar.gz")
-	common := filepath.Join("bin", "workloads", groupSQL, "common")
-	for _, dir := range []string{filepath.Dir(archive), filepath.Join(farm, common)} {
-		if err := folder.MkdirAll(dir, 0o700); err != nil {
+// addPrograms adds to a folder of links what a script of HiBench's needs beside its own
+// files: the jars of its Java programs, if they have not been built, and stand-ins for
+// archives that it would unpack.
+func (r *Runner) addPrograms(ctx context.Context, c *client, s step, farm string, vars map[string]string) error {
+	text := r.text(s)
+	for _, m := range jarClass.FindAllStringSubmatch(text, -1) {
+		jar, err := filepath.Rel(c.dir, vars[m[1]])
+		module := modules[m[1]]
+		if module == "" || exists(vars[m[1]]) || err != nil || !filepath.IsLocal(jar) {
+			continue
+		}
+		if err := r.compile(ctx, c, jar, filepath.Join(r.env.Checkout, module, "src", "main"), m[2]); err != nil {
 			return err
 		}
 	}
-	if err := folder.WriteFile(archive, nil, 0o600); err != nil {
-		return err
-	}
-	const script = "set_hive_env.sh"
-	return folder.Symlink(filepath.Join(r.env.Checkout, common, script), filepath.Join(farm, common, script))
-}
-
-// compile compiles a Java program of HiBench's into a jar in the run's folder, with the
-// classes of the folder sources that it uses and the files of further folders.
-func (r *Runner) compile(ctx context.Context, folder *os.Root, name, sources, program string, more ...string) error {
-	vars := map[string]string{}
-	for _, v := range r.env.Vars {
-		name, value, _ := strings.Cut(v, "=")
-		vars[name] = value
-	}
-	javac := filepath.Join(vars["JAVA_HOME"], "bin", "javac")
-	if _, err := os.Stat(javac); vars["JAVA_HOME"] == "" || err != nil {
-		if javac, err = findProgram("javac", vars["PATH"]); err != nil {
-			return fmt.Errorf("HiBench's %s has to be compiled: %w; on Debian: apt install openjdk-17-jdk-headless%s", filepath.Base(program), err, map[bool]string{true: "; or run the workload without a checkout"}[SQL(r.spec.Workload)])
+	for _, part := range []string{"sql", "mahout"} {
+		// The scripts unpack this archive unless the folder of the program exists, which it does.
+		archive := filepath.Join("hibench", "hadoopbench", part, "target", ownRelease+".tar.gz")
+		if err := errors.Join(c.folder.MkdirAll(filepath.Dir(archive), 0o700), c.folder.WriteFile(archive, nil, 0o600)); err != nil {
+			return err
 		}
 	}
-	if _, err := os.Stat(program); err != nil {
-		return fmt.Errorf("checkout %s: it is no HiBench checkout: %w", r.env.Checkout, err)
+	if s == stepPrepare && strings.Contains(text, "run_spark_job") {
+		vars["SPARK_HOME"] = filepath.Join(farm, "spark")
+		return errors.Join(c.folder.MkdirAll("hibench/spark/bin", 0o700), c.folder.WriteFile("hibench/spark/bin/spark-submit", []byte(sparkScript), 0o700))
+	}
+	return nil
+}
+
+// compile compiles a Java class of a part of HiBench into a jar in the client's folder,
+// with the classes that it uses and with Mahout's jars, if the workload has them. It
+// compiles all classes of a part whose files are not where Java looks for them.
+func (r *Runner) compile(ctx context.Context, c *client, name, part, class string) error {
+	sources := filepath.Join(part, "java")
+	files := []string{filepath.Join(sources, filepath.FromSlash(strings.ReplaceAll(class, ".", "/"))+".java")}
+	if !exists(files[0]) {
+		found, _ := filepath.Glob(filepath.Join(sources, "*", "*", "*.java")) // the pattern is valid
+		if files = found; len(files) == 0 {
+			return fmt.Errorf("checkout %s: it is no HiBench checkout: %s has no sources of %s", r.env.Checkout, sources, class)
+		}
+	}
+	javac, err := r.env.program("javac")
+	if err != nil {
+		return fmt.Errorf("HiBench's %s has to be compiled: %w", class, err)
 	}
 	classpath, err := r.output(ctx, filepath.Join(r.env.HadoopHome, "bin", "hadoop"), "classpath")
 	if err != nil {
 		return err
 	}
 	const classes = "classes"
-	if err := errors.Join(folder.RemoveAll(classes), folder.Mkdir(classes, 0o700)); err != nil {
+	if err := errors.Join(c.folder.RemoveAll(classes), c.folder.MkdirAll(classes+"/lib", 0o700), c.folder.MkdirAll(filepath.Dir(name), 0o700)); err != nil {
 		return err
 	}
-	dir := filepath.Join(folder.Name(), classes)
-	if _, err := r.output(ctx, javac, "-nowarn", "-Xlint:none", "-d", dir, "-sourcepath", sources, "-cp", strings.TrimSpace(classpath), program); err != nil {
+	path := strings.TrimSpace(classpath)
+	if slices.Contains(r.uses, Mahout) {
+		jars, err := r.env.mahoutJars()
+		if err != nil {
+			return err
+		}
+		for _, jar := range jars {
+			data, err := os.ReadFile(jar)
+			if err == nil {
+				err = c.folder.WriteFile(filepath.Join(classes, "lib", filepath.Base(jar)), data, 0o600)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		path += ":" + strings.Join(jars, ":")
+	}
+	dir := filepath.Join(c.dir, classes)
+	if _, err := r.output(ctx, append([]string{javac, "-nowarn", "-Xlint:none", "-d", dir, "-sourcepath", sources, "-cp", path}, files...)...); err != nil {
 		return err
 	}
-	jar, err := folder.Create(name)
+	jar, err := c.folder.Create(name)
 	if err != nil {
 		return err
 	}
 	defer jar.Close()
-	if err := zipFolders(jar, append([]string{dir}, more...)...); err != nil {
+	if err := zipFolders(jar, dir, filepath.Join(part, "resources")); err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
-	return folder.RemoveAll(classes)
+	return c.folder.RemoveAll(classes)
 }
 
 // output runs a program and returns what it writes to its standard output.

@@ -47,11 +47,12 @@ func (s Spec) checkDFSIO() error {
 	d := s.withDefaults()
 	switch {
 	case s.Profile != "" && s.Maps != 0:
-		return fmt.Errorf("hibench: %s: both a profile (%s) and %d maps; a profile says how many files there are", s.Workload, s.Profile, s.Maps)
+		return fmt.Errorf("both a profile (%s) and %d maps; a profile says how many files there are", s.Profile, s.Maps)
 	case s.Reduces > 1:
-		return fmt.Errorf("hibench: %s: %d reduces: its job has 1", s.Workload, s.Reduces)
+		return fmt.Errorf("%d reduces: its job has 1", s.Reduces)
 	case s.SizeBytes%(mebi*int64(d.Maps)) != 0:
-		return fmt.Errorf("hibench: %s: %d bytes in %d files: want whole MiB in each, such as %dMiB together", s.Workload, s.SizeBytes, d.Maps, int64(d.Maps)*max(1, s.SizeBytes/mebi/int64(d.Maps)))
+		mib := int64(d.Maps) * max(1, s.SizeBytes/mebi/int64(d.Maps))
+		return fmt.Errorf("%d bytes in %d files: want whole MiB in each, such as %dMiB together", s.SizeBytes, d.Maps, mib)
 	}
 	return nil
 }

@@ -13,9 +13,10 @@ import (
 
 func (r *Runner) dataDir() string {
 	name := r.spec.dataName()
-	if SQL(r.spec.Workload) && r.env.Checkout != "" {
-		name += fmt.Sprintf("-hibench-%dreduces", r.spec.Reduces)
-	} else if SQL(r.spec.Workload) || r.w.program == Mahout {
+	switch {
+	case r.w.program == Scripts || SQL(r.spec.Workload) && r.env.Checkout != "":
+		name += fmt.Sprintf("-hibench-%s-%dreduces", r.w.group, r.spec.Reduces)
+	case SQL(r.spec.Workload):
 		name += fmt.Sprintf("-seed%d", r.spec.Seed)
 	}
 	return path.Join(r.env.DataDir, name)
@@ -28,29 +29,27 @@ func (r *Runner) markerPath() string { return path.Join(r.workDir(), "Input.json
 // mapInputPath returns the folder with the files that the workload's maps read.
 // The SQL workloads read uservisits. They have a second, smaller table.
 func (r *Runner) mapInputPath() string {
-	if SQL(r.spec.Workload) {
-		return path.Join(r.inputPath(), visitsTable)
+	part := ""
+	switch {
+	case SQL(r.spec.Workload):
+		part = visitsTable
+	case r.spec.Workload == DFSIORead:
+		part = "io_data"
+	case r.w.program == Mahout:
+		part = recipes[r.spec.Workload].reads
 	}
-	switch r.spec.Workload {
-	case DFSIORead:
-		return path.Join(r.inputPath(), "io_data")
-	case Kmeans:
-		return path.Join(r.inputPath(), "samples")
-	case Pagerank:
-		return path.Join(r.inputPath(), "edges")
-	}
-	return r.inputPath()
+	return path.Join(r.inputPath(), part)
 }
 
 // generator returns the name of what makes the workload's input.
 func (r *Runner) generator() string {
 	switch {
-	case r.w.program == Sources:
-		return dataGenClass
-	case r.w.program == Mahout || SQL(r.spec.Workload) && r.env.Checkout == "":
-		return "heddle"
+	case r.w.program == Scripts || SQL(r.spec.Workload) && r.env.Checkout != "":
+		return "HiBench"
 	case SQL(r.spec.Workload):
-		return dataGenClass
+		return "heddle"
+	case r.w.program == Tests:
+		return path.Base(r.env.Tests)
 	}
 	return path.Base(r.jar)
 }

@@ -52,12 +52,12 @@ var javaOnly = regexp.MustCompile(`\(\?|&&|\[[^\]]*\[|\$\{`)
 func (s Spec) checkRegex() error {
 	if s.Workload != Grep {
 		if s.Regex != "" {
-			return fmt.Errorf("hibench: %s: regex %q: only %s has one", s.Workload, s.Regex, Grep)
+			return fmt.Errorf("regex %q: only %s has one", s.Regex, Grep)
 		}
 		return nil
 	}
 	wrong := func(format string, args ...any) error {
-		return fmt.Errorf("hibench: grep: regex %q: "+format, append([]any{s.Regex}, args...)...)
+		return fmt.Errorf("regex %q: "+format, append([]any{s.Regex}, args...)...)
 	}
 	if s.Regex == "" {
 		return wrong("want a regular expression, such as [a-z]*ness")

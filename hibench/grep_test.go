@@ -65,7 +65,7 @@ func TestGrepRefuses(t *testing.T) {
 		want string
 	}{
 		{Spec{Workload: "sort", SizeBytes: 1000, Regex: "a"}, "only grep has one"},
-		{Spec{Workload: Grep, Profile: "tiny", Regex: "a"}, "it is none of HiBench's workloads"},
+		{Spec{Workload: Grep, Profile: "tiny", Regex: "a"}, "it has none of HiBench's sizes"},
 		{Spec{Workload: Grep, Regex: "a"}, "want a size in bytes"},
 		{Spec{Workload: Grep, SizeBytes: 1000, Regex: "a", Settings: []Setting{{"dfs.user.home.dir.prefix", "/x"}}}, "it is part of the workload"},
 	} {

@@ -9,6 +9,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"heddle/hibench/tables"
@@ -53,7 +54,7 @@ var resultColumns = map[string]string{
 // checkHive returns an error if Hive's folder lacks a jar.
 func (r *Runner) checkHive() error {
 	if r.env.Hive == "" {
-		return fmt.Errorf("hibench: %s needs Hive, and no folder with its jars is given", r.spec.Workload)
+		return fmt.Errorf("hibench: %s needs Hive, and no folder with its jars is given", r.spec)
 	}
 	for _, p := range []string{r.env.RunDir, r.env.HadoopHome, r.env.Hive} {
 		if !plainPath.MatchString(p) {
@@ -99,7 +100,7 @@ func javaOptions() string {
 // hiveTaskSettings returns the Hadoop properties with which tasks run Hive's
 // code.
 func (r *Runner) hiveTaskSettings() []Setting {
-	if !SQL(r.spec.Workload) {
+	if !slices.Contains(r.uses, Hive) {
 		return nil
 	}
 	var s []Setting
@@ -111,7 +112,7 @@ func (r *Runner) hiveTaskSettings() []Setting {
 
 // writeHive writes into the folder of a run what Hive needs: a start script and
 // its configuration.
-func (r *Runner) writeHive(folder *os.Root, tag, hadoopConf string, settings []Setting) error {
+func (r *Runner) writeHive(folder *os.Root, tag string, settings []Setting) error {
 	if err := folder.RemoveAll("hive"); err != nil {
 		return fmt.Errorf("folder for Hive: %w", err)
 	}
@@ -132,7 +133,7 @@ func (r *Runner) writeHive(folder *os.Root, tag, hadoopConf string, settings []S
 	script := "#!/bin/sh\n# Starts Hive's command line for this run.\n"
 	for _, v := range []Setting{
 		{"HADOOP_HOME", r.env.HadoopHome},
-		{"HADOOP_CONF_DIR", hadoopConf},
+		{"HADOOP_CONF_DIR", filepath.Join(r.tagDir(tag), confName)},
 		{"HADOOP_CLASSPATH", strings.Join([]string{filepath.Join(dir, "conf"), exec, filepath.Join(r.env.Hive, "*")}, ":")},
 		{"HADOOP_USER_CLASSPATH_FIRST", "true"},
 		{"JDK_JAVA_OPTIONS", javaOptions()},
@@ -207,10 +208,10 @@ SET mapreduce.job.reduces=%d;
 	return nil
 }
 
-// ErrFailedQuery is wrapped in the error of Runner.Run if Hive's output says
-// that a query failed. HiBench's scripts do not look, and report a failed query
-// like one that succeeded.
-var ErrFailedQuery = errors.New("the query failed")
+// ErrFailedQuery is wrapped in the error of Runner.Run if the output says that a
+// query, or a program of HiBench's scripts, failed. HiBench's scripts do not look, and
+// report it like one that succeeded.
+var ErrFailedQuery = errors.New("it failed")
 
 // Lines of Hive's output.
 var (
@@ -220,32 +221,32 @@ var (
 	triesAgain  = regexp.MustCompile(`^ATTEMPT: Execute BackupTask`)
 )
 
-// queryError returns an error that says why the client's query failed, or nil if
-// it did not. err is the client's own error: HiBench's scripts end without one,
-// and Hive ends with a status that names no job.
-func (c *client) queryError(err error) error {
-	if ended := (*ClientError)(nil); errors.As(err, &ended) && ended.Code > 0 {
-		if failed := checkHiveLog(c.log); failed != nil {
-			return fmt.Errorf("%w: %w", failed, err)
-		}
-	}
-	if err != nil {
+// failure returns why a client failed, or nil if it did not. err is the client's own
+// error: HiBench's scripts may end without one when a program of theirs fails, and Hive
+// ends with a status that names no job.
+func (r *Runner) failure(c *client, err error) error {
+	ended := (*ClientError)(nil)
+	if err != nil && !(errors.As(err, &ended) && ended.Code > 0) || r.w.program != Scripts && !SQL(r.spec.Workload) {
 		return err
 	}
-	if failed := checkHiveLog(c.log); failed != nil {
-		return fmt.Errorf("%w; output in %s", failed, c.log)
+	failed := checkLog(c.log, slices.Contains(r.uses, Hive))
+	switch {
+	case failed == nil:
+		return err
+	case err != nil:
+		return fmt.Errorf("%w: %w", failed, err)
 	}
-	return nil
+	return fmt.Errorf("%w; output in %s", failed, c.log)
 }
 
-// checkHiveLog returns an error if Hive's output says that the query or one of
-// its stages failed, or does not say of each stage that it ended. If a join that
+// checkLog returns an error if the output of a client says that a program failed. Output
+// of Hive's must also say of each stage of the query that it ended. If a join that
 // keeps one table in memory fails, Hive tries another way to join, which is no
 // failure.
-func checkHiveLog(name string) error {
+func checkLog(name string, hive bool) error {
 	f, err := os.Open(name)
 	if err != nil {
-		return fmt.Errorf("read Hive's output: %w", err)
+		return fmt.Errorf("read the output: %w", err)
 	}
 	defer f.Close()
 	lines := bufio.NewReader(f)
@@ -274,12 +275,13 @@ func checkHiveLog(name string) error {
 			break
 		}
 		if err != nil {
-			return fmt.Errorf("read Hive's output: %w", err)
+			return fmt.Errorf("read the output: %w", err)
 		}
 	}
 	switch {
 	case failure != "":
 		return fmt.Errorf("%w: %s", ErrFailedQuery, failure)
+	case !hive:
 	case running != "":
 		return fmt.Errorf("%w: Hive does not say that %s ended", ErrFailedQuery, running)
 	case ended == 0:

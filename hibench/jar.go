@@ -208,28 +208,30 @@ func (r *JarRunner) Output(tag string) string { return path.Join(r.env.DataDir, 
 // YARN tag, and settings in addition to those of the jar. Run first removes the output
 // of an earlier run with the same tag. The main class finds the settings in Hadoop's
 // configuration files; a program that sets a property itself overrides them.
-func (r *JarRunner) Run(ctx context.Context, tag, input string, settings ...Setting) (Result, error) {
-	res := Result{Tag: tag, InputPath: input, OutputPath: r.Output(tag), ExitCode: -1}
+func (r *JarRunner) Run(ctx context.Context, tag, input string, settings ...Setting) error {
 	if err := checkTag(tag); err != nil {
-		return res, err
+		return err
 	}
-	if err := r.env.removeAll(res.OutputPath); err != nil {
-		return res, err
+	if err := r.env.removeAll(r.Output(tag)); err != nil {
+		return err
 	}
-	argv := []string{"jar", r.jar.Path}
-	if r.jar.Main != "" {
-		argv = append(argv, r.jar.Main)
+	c, err := r.env.newClient(tag, slices.Concat(r.jar.Settings, settings))
+	if err == nil {
+		defer c.folder.Close()
+		c.argv = append(r.env.hadoopCommand(tag), "jar", r.jar.Path)
+		if r.jar.Main != "" {
+			c.argv = append(c.argv, r.jar.Main)
+		}
+		places := strings.NewReplacer(InputPlace, input, OutputPlace, r.Output(tag))
+		for _, a := range r.jar.Args {
+			c.argv = append(c.argv, places.Replace(a))
+		}
+		err = c.run(ctx)
 	}
-	places := strings.NewReplacer(InputPlace, input, OutputPlace, res.OutputPath)
-	for _, a := range r.jar.Args {
-		argv = append(argv, places.Replace(a))
-	}
-	c, err := r.env.hadoop(ctx, tag, slices.Concat(r.jar.Settings, settings), argv)
-	res.Start, res.End, res.Log, res.ExitCode = c.start, c.end, c.log, c.code
 	if err != nil {
-		err = fmt.Errorf("hibench: run jar %s: %w", filepath.Base(r.jar.Path), err)
+		return fmt.Errorf("hibench: run jar %s: %w", filepath.Base(r.jar.Path), err)
 	}
-	return res, err
+	return nil
 }
 
 // FolderSize returns the length of all files in a folder of HDFS, and their number.

@@ -96,7 +96,7 @@ func TestRunJar(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := r.Run(t.Context(), "heddle-x-1", "/in", Setting{"a", "b"}); err != nil {
+			if err := r.Run(t.Context(), "heddle-x-1", "/in", Setting{"a", "b"}); err != nil {
 				t.Fatal(err)
 			}
 			want := slices.Concat([]string{"--config", "$RUN/heddle-x-1/conf", "jar", file}, x.want)
@@ -110,7 +110,7 @@ func TestRunJar(t *testing.T) {
 				}
 			}
 			h.does(t, "echo Exception in thread main >&2; exit 3\n")
-			if _, err := r.Run(context.Background(), "heddle-x-2", "/in"); err == nil || !strings.Contains(err.Error(), "ended with status 3") || !strings.Contains(err.Error(), "Exception in thread main") {
+			if err := r.Run(context.Background(), "heddle-x-2", "/in"); err == nil || !strings.Contains(err.Error(), "ended with status 3") || !strings.Contains(err.Error(), "Exception in thread main") {
 				t.Errorf("a jar that fails: %v", err)
 			}
 		})

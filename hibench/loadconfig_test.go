@@ -139,7 +139,7 @@ func TestLoadConfIsHiBenchs(t *testing.T) {
 				}
 				defer folder.Close()
 				c := client{folder: folder, dir: filepath.Join(env.RunDir, "x"), vars: env.Vars}
-				if err := r.hibenchCommand(t.Context(), &c, s, h.conf, "/bench/out"); err != nil {
+				if err := r.hibenchCommand(t.Context(), &c, s, "/bench/out"); err != nil {
 					t.Fatal(err)
 				}
 				ours := sourcedVars(t, runLoader(t, c, r, s, "/bin/sh"))

@@ -1,109 +1,65 @@
 package hibench
 
 import (
-	"bytes"
-	"encoding/binary"
-	"errors"
 	"fmt"
-	"io"
-	"math"
-	"os"
+	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 )
 
-// Mahout is a library of machine learning whose programs of release 0.11 are MapReduce
-// jobs. Its vectors are read and written here as it serializes them.
-
-const vectorClass = "org.apache.mahout.math.VectorWritable"
-
-// Bits of the first byte of a serialized vector.
+// Names of the workloads whose programs are in Mahout's jars, of release 0.11 as
+// HiBench's. heddle runs them over random words, without a checkout: kmeans looks for
+// five clusters among vectors of words, and bayes learns which words are typical of each
+// of its input files. What they compute is not checked. HiBench's own, with HiBench's
+// data, are the scripts ml/kmeans and ml/bayes.
 const (
-	vectorDense   = 1 << iota // all elements follow; otherwise those that are not 0, with their indexes
-	vectorInOrder             // indexes ascend, and each is given by its distance from the one before
-	vectorNamed               // a name follows the elements
-	vectorSingle              // elements have single precision
+	Kmeans = "kmeans"
+	Bayes  = "bayes"
 )
 
-// appendVector appends a serialized vector, with an index for each of its elements.
-func appendVector(b []byte, v []float64) []byte {
-	b = append(b, 0)
-	b = binary.AppendUvarint(b, uint64(len(v)))
-	b = binary.AppendUvarint(b, uint64(len(v)))
-	for i, x := range v {
-		b = binary.AppendUvarint(b, uint64(i))
-		b = binary.BigEndian.AppendUint64(b, math.Float64bits(x))
-	}
-	return b
+// recipe says how a workload of Mahout's runs. In its commands, {input} stands for the
+// folder of the input, whose folder text has random words, {output} for that of the
+// output, and {reduces} for the number of reduces.
+type recipe struct {
+	lines   bool     // the words are lines of text files, and not records of SequenceFiles
+	prepare string   // makes from the words what the workload reads
+	reads   string   // the folder that it reads, below {input}
+	run     []string // one after the other
 }
 
-// readVector reads a serialized vector of the given number of elements into v, which is
-// long enough.
-func readVector(r *bytes.Reader, v []float64) error {
-	flags, err := r.ReadByte()
-	if err != nil {
-		return fmt.Errorf("vector: %w", whole(err))
-	}
-	size, err := binary.ReadUvarint(r)
-	if err == nil && size != uint64(len(v)) {
-		return fmt.Errorf("vector: %d elements, want %d", size, len(v))
-	}
-	given := size
-	if err == nil && flags&vectorDense == 0 {
-		given, err = binary.ReadUvarint(r)
-		clear(v)
-	}
-	index := uint64(0)
-	for i := uint64(0); i < given && err == nil; i++ {
-		at := i
-		if flags&vectorDense == 0 {
-			if at, err = binary.ReadUvarint(r); err != nil {
-				break
-			}
-			if flags&vectorInOrder != 0 {
-				at += index
-			}
-			index = at
-		}
-		if at >= size {
-			return fmt.Errorf("vector: index %d of %d elements", at, size)
-		}
-		v[at], err = readElement(r, flags)
-	}
-	if err == nil && flags&vectorNamed != 0 {
-		_, err = readUTF(r)
-	}
-	if err != nil {
-		return fmt.Errorf("vector: %w", whole(err))
-	}
-	return nil
+var recipes = map[string]recipe{
+	Kmeans: {
+		prepare: "seq2sparse -i {input}/text -o {input}/vectors -wt tf -x 100 --numReducers {reduces}",
+		reads:   "vectors/tf-vectors",
+		run: []string{"kmeans -i {input}/vectors/tf-vectors -c {output}/first -k 5 -o {output}/clusters -x 5 -cd 0.5 -ow -cl " +
+			"-dm org.apache.mahout.common.distance.EuclideanDistanceMeasure -xm mapreduce"},
+	},
+	Bayes: {
+		lines:   true,
+		prepare: "seqdirectory -i {input}/text -o {input}/pages -xm mapreduce",
+		reads:   "pages",
+		run: []string{
+			"seq2sparse -i {input}/pages -o {output}/vectors -lnorm -nv -wt tfidf -x 100 --numReducers {reduces}",
+			"trainnb -i {output}/vectors/tfidf-vectors -o {output}/model -li {output}/labelindex -ow --tempDir {output}/temp",
+		},
+	},
 }
 
-func readElement(r *bytes.Reader, flags byte) (float64, error) {
-	var b [8]byte
-	if flags&vectorSingle != 0 {
-		_, err := io.ReadFull(r, b[:4])
-		return float64(math.Float32frombits(binary.BigEndian.Uint32(b[:]))), err
-	}
-	_, err := io.ReadFull(r, b[:])
-	return math.Float64frombits(binary.BigEndian.Uint64(b[:])), err
-}
-
-// appendUTF appends a string as Java's DataOutput writes it. It has only ASCII.
-func appendUTF(b []byte, s string) []byte {
-	return append(binary.BigEndian.AppendUint16(b, uint16(len(s))), s...)
-}
-
-func readUTF(r io.Reader) (string, error) {
-	var n uint16
-	if err := binary.Read(r, binary.BigEndian, &n); err != nil {
-		return "", err
-	}
-	b := make([]byte, n)
-	_, err := io.ReadFull(r, b)
-	return string(b), err
-}
+// mahoutScript starts a program of Mahout's by its short name, as the script of Mahout's
+// that HiBench's scripts call. Its tasks find Mahout's jars too.
+const mahoutScript = `#!/bin/sh
+case $1 in
+kmeans) class=clustering.kmeans.KMeansDriver ;;
+seq2sparse) class=vectorizer.SparseVectorsFromSequenceFiles ;;
+seqdirectory) class=text.SequenceFilesFromDirectory ;;
+trainnb) class=classifier.naivebayes.training.TrainNaiveBayesJob ;;
+*) echo "mahout: heddle starts no program $1" >&2; exit 2 ;;
+esac
+shift
+HADOOP_CLASSPATH=%s${HADOOP_CLASSPATH:+:$HADOOP_CLASSPATH} exec %s --config %s org.apache.mahout.$class -libjars %s "$@"
+`
 
 // mahoutJars returns the jars in the folder with Mahout's.
 func (env *Env) mahoutJars() ([]string, error) {
@@ -117,42 +73,49 @@ func (env *Env) mahoutJars() ([]string, error) {
 	return jars, nil
 }
 
-// finalFolder returns the name of the one folder below dir whose name has the given
-// start and end, and what is between them.
-func (r *Runner) finalFolder(dir, start, end string) (name, between string, err error) {
-	list, err := r.env.FS.ReadDir(dir)
-	if errors.Is(err, os.ErrNotExist) {
-		return "", "", fmt.Errorf("%w: there is no result: %w", ErrInvalidOutput, err)
+// writeMahout writes into the folder of a client the script that starts Mahout's programs.
+func (r *Runner) writeMahout(c *client) error {
+	jars, err := r.env.mahoutJars()
+	if err != nil {
+		return err
+	}
+	hadoop := r.env.hadoopCommand(c.tag)
+	script := fmt.Sprintf(mahoutScript, quote(strings.Join(jars, ":")), quote(hadoop[0]), quote(hadoop[2]), quote(strings.Join(jars, ",")))
+	if err = c.folder.MkdirAll("mahout/bin", 0o700); err == nil {
+		err = c.folder.WriteFile("mahout/bin/mahout", []byte(script), 0o700)
 	}
 	if err != nil {
-		return "", "", err
+		return fmt.Errorf("folder for Mahout: %w", err)
 	}
-	for _, info := range list {
-		rest, ok := strings.CutPrefix(info.Name(), start)
-		if rest, isEnd := strings.CutSuffix(rest, end); ok && isEnd {
-			return info.Name(), rest, nil
+	return nil
+}
+
+// mahoutCommand sets up a process that runs the commands of a step, until one fails.
+func (r *Runner) mahoutCommand(c *client, s step, output string) {
+	recipe, commands := recipes[r.spec.Workload], [][]string{}
+	programs := recipe.run
+	if s == stepPrepare {
+		programs = []string{recipe.prepare}
+		words, text := r.spec.randomTextArgs, path.Join(r.inputPath(), "text")
+		if recipe.lines {
+			words = r.spec.grepPrepareArgs
 		}
+		commands = append(commands, slices.Concat(r.env.hadoopCommand(c.tag), []string{"jar", r.jar}, words(text)))
 	}
-	return "", "", fmt.Errorf("%w: there is no folder %s*%s", ErrInvalidOutput, start, end)
-}
-
-// mahoutClass returns the main class of a workload whose program is Mahout's.
-func (r *Runner) mahoutClass() string {
-	if r.spec.Workload == Bayes {
-		return vectorizeClass
+	places := strings.NewReplacer("{input}", r.inputPath(), "{output}", output, "{reduces}", strconv.Itoa(r.spec.Reduces))
+	for _, p := range programs {
+		argv := []string{filepath.Join(c.dir, "mahout", "bin", "mahout")}
+		for word := range strings.FieldsSeq(p) {
+			argv = append(argv, places.Replace(word))
+		}
+		commands = append(commands, argv)
 	}
-	return kmeansClass
-}
-
-// inTurn returns a command that runs some commands one after the other, until one fails.
-func inTurn(commands ...[]string) []string {
 	var lines []string
 	for _, argv := range commands {
-		var words []string
-		for _, word := range argv {
-			words = append(words, quote(word))
+		for i, word := range argv {
+			argv[i] = quote(word)
 		}
-		lines = append(lines, strings.Join(words, " "))
+		lines = append(lines, strings.Join(argv, " "))
 	}
-	return []string{"sh", "-c", strings.Join(lines, " && ")}
+	c.argv = []string{"sh", "-c", strings.Join(lines, " && ")}
 }

@@ -20,53 +20,39 @@ import (
 // SequenceFiles, with as many files for each table as the workload has maps. As in
 // tables that Hive writes itself, keys are empty.
 func (r *Runner) writeTables(ctx context.Context) error {
+	blockBytes, replicas, err := r.fileSettings()
+	if err != nil {
+		return err
+	}
 	source := r.spec.source()
+	writing, ctx := errgroup.WithContext(ctx)
+	writing.SetLimit(4)
 	for _, t := range []struct {
 		name string
 		rows int64
 		row  func([]byte, int64) []byte
 	}{{rankingsTable, source.Pages, source.AppendRanking}, {visitsTable, source.Visits, source.AppendVisit}} {
-		record := func(key, value []byte, i int64) ([]byte, []byte) {
-			return append(key, 0, 0, 0, 0), asText(t.row(value, i))
+		files := min(int64(r.spec.Maps), t.rows)
+		for i := range files {
+			from, to := t.rows*i/files, t.rows*(i+1)/files
+			name := path.Join(t.name, fmt.Sprintf("part-%05d", i))
+			writing.Go(func() error {
+				f, err := r.env.FS.Create(ctx, path.Join(r.inputPath(), name), blockBytes, replicas)
+				if err != nil {
+					return fmt.Errorf("write table %s: %w", t.name, err)
+				}
+				w := newSeqWriter(f, name, "org.apache.hadoop.io.BytesWritable", "org.apache.hadoop.io.Text")
+				var value []byte
+				for j := from; j < to && ctx.Err() == nil; j++ {
+					value = asText(t.row(value[:0], j))
+					w.write([]byte{0, 0, 0, 0}, value)
+				}
+				if err := errors.Join(w.flush(), f.Close(), context.Cause(ctx)); err != nil {
+					return fmt.Errorf("write table %s: %w", name, err)
+				}
+				return nil
+			})
 		}
-		if err := r.writeRecords(ctx, path.Join(r.inputPath(), t.name), "org.apache.hadoop.io.BytesWritable", textClass, r.spec.Maps, t.rows, record); err != nil {
-			return fmt.Errorf("write table %s: %w", t.name, err)
-		}
-	}
-	return nil
-}
-
-const textClass = "org.apache.hadoop.io.Text"
-
-// writeRecords writes SequenceFiles to a folder of HDFS. The function record appends
-// record i, serialized, to a key and a value.
-func (r *Runner) writeRecords(ctx context.Context, dir, keyClass, valueClass string, most int, records int64, record func(key, value []byte, i int64) ([]byte, []byte)) error {
-	blockBytes, replicas, err := r.fileSettings()
-	if err != nil {
-		return err
-	}
-	writing, ctx := errgroup.WithContext(ctx)
-	writing.SetLimit(4)
-	files := min(int64(most), records)
-	for i := range files {
-		from, to := records*i/files, records*(i+1)/files
-		name := path.Join(dir, fmt.Sprintf("part-%05d", i))
-		writing.Go(func() error {
-			f, err := r.env.FS.Create(ctx, name, blockBytes, replicas)
-			if err != nil {
-				return err
-			}
-			w := newSeqWriter(f, path.Base(dir)+"/"+path.Base(name), keyClass, valueClass)
-			var key, value []byte
-			for j := from; j < to && ctx.Err() == nil; j++ {
-				key, value = record(key[:0], value[:0], j)
-				w.write(key, value)
-			}
-			if err := errors.Join(w.flush(), f.Close(), context.Cause(ctx)); err != nil {
-				return fmt.Errorf("%s: %w", name, err)
-			}
-			return nil
-		})
 	}
 	return writing.Wait()
 }

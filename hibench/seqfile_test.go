@@ -185,7 +185,7 @@ func seqBlocks(records ...[2][]byte) []byte {
 // What seqWriter writes, seqReader reads, beyond a sync marker too.
 func TestSeqWriter(t *testing.T) {
 	var file bytes.Buffer
-	w := newSeqWriter(&file, "part-00000", textClass, textClass)
+	w := newSeqWriter(&file, "part-00000", hadoopIO+"Text", hadoopIO+"Text")
 	const rows = 3000
 	for i := range rows {
 		w.write(asText(nil), asText(bytes.Repeat([]byte{'x'}, i%300)))

@@ -32,12 +32,6 @@ func (s Spec) Shape() Shape {
 	shape := workloads[s.Workload].shape
 	bytes := s.bytes()
 	switch {
-	case s.Workload == Pagerank:
-		bytes = s.dataSize() * pagerankBytes
-	case s.Workload == Bayes:
-		bytes = s.dataSize() * bayesPageBytes
-	case s.Workload == Kmeans:
-		bytes, s.Reduces = s.dataSize()*int64(kmeansBytes+kmeansCoordinateBytes*s.points().size), 1
 	case s.Workload == Sleep:
 		ofMap, ofReduce := s.Sleeps()
 		return Shape{Maps: s.Maps, Reduces: s.Reduces, MapSleepMs: ofMap.Seconds() * 1000, ReduceSleepMs: ofReduce.Seconds() * 1000}
@@ -69,18 +63,6 @@ const (
 	dfsioMsPerMiB     = 15
 )
 
-// pagerankBytes is how many bytes the links of a page take, about.
-const pagerankBytes = 350
-
-// bayesPageBytes is how many bytes a page of bayes takes, about.
-const bayesPageBytes = 2900
-
-// A point of kmeans takes some bytes in its file, and some more for each coordinate.
-const (
-	kmeansBytes           = 19
-	kmeansCoordinateBytes = 9
-)
-
 // Typical ratios and times of the workloads. The ratios of wordcount, of the
 // join's first job and of the aggregation were measured on a cluster. The
 // combiner of wordcount leaves almost nothing of a text with a thousand
@@ -94,9 +76,6 @@ var (
 	scanShape        = Shape{MapOutputPerByte: 1, ReduceOutputPerByte: 1, MapMsPerMiB: 100}
 	grepShape        = Shape{MapOutputPerByte: 0.001, ReduceOutputPerByte: 0.5, MapMsPerMiB: 40, ReduceMsPerMiB: 100}
 	dfsioShape       = Shape{MapOutputPerByte: 1, ReduceOutputPerByte: 0.5}
-	pagerankShape    = Shape{MapOutputPerByte: 1.2, ReduceOutputPerByte: 2.5, MapMsPerMiB: 150, ReduceMsPerMiB: 150}
-	kmeansShape      = Shape{MapOutputPerByte: 0.0001, ReduceOutputPerByte: 1, MapMsPerMiB: 300, ReduceMsPerMiB: 100}
-	bayesShape       = Shape{MapOutputPerByte: 1, ReduceOutputPerByte: 1, MapMsPerMiB: 300, ReduceMsPerMiB: 200}
 	sortShape        = Shape{MapOutputPerByte: 1, ReduceOutputPerByte: 1, MapMsPerMiB: 40, ReduceMsPerMiB: 60}
 	terasortShape    = Shape{MapOutputPerByte: 1.04, ReduceOutputPerByte: 0.96, MapMsPerMiB: 40, ReduceMsPerMiB: 60}
 )

@@ -1,6 +1,7 @@
 package hibench
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -34,21 +35,19 @@ func (s Spec) Sleeps() (ofMap, ofReduce time.Duration) {
 
 // checkSleep returns an error if the times of sleep are not valid.
 func (s Spec) checkSleep() error {
-	given := s.Sleep|s.ReduceSleep != 0
-	ofMap, ofReduce := s.Sleeps()
-	switch {
-	case s.SizeBytes != 0 || s.Visits != 0 || s.Pages != 0:
-		return fmt.Errorf("hibench: sleep: it reads nothing, so it has no size; want a time to sleep")
-	case s.Profile != "" && !slices.Contains(Profiles(), s.Profile):
-		return fmt.Errorf("hibench: sleep: unknown profile %q: want %s", s.Profile, strings.Join(Profiles(), ", "))
-	case s.Profile != "" && given:
-		return fmt.Errorf("hibench: sleep: both a profile (%s) and a time to sleep; want one of them", s.Profile)
-	case s.Profile == "" && s.Sleep == 0:
-		return fmt.Errorf("hibench: sleep: no time to sleep; want one, or a profile (%s)", strings.Join(Profiles(), ", "))
+	if s.SizeBytes != 0 || s.Visits != 0 || s.Pages != 0 {
+		return errors.New("it reads nothing, so it has no size; want a time to sleep")
 	}
+	if s.Profile == "" && s.Sleep == 0 {
+		return fmt.Errorf("no time to sleep; want one, or a profile (%s)", strings.Join(Profiles(), ", "))
+	}
+	if err := s.checkProfile("a time to sleep", "one", s.Sleep|s.ReduceSleep != 0); err != nil {
+		return err
+	}
+	ofMap, ofReduce := s.Sleeps()
 	for _, d := range []time.Duration{ofMap, ofReduce} {
 		if d < time.Millisecond || d > maxSleep || d%time.Millisecond != 0 {
-			return fmt.Errorf("hibench: sleep: %v: want 1ms to %v, in whole ms", d, maxSleep)
+			return fmt.Errorf("%v: want 1ms to %v, in whole ms", d, maxSleep)
 		}
 	}
 	return nil

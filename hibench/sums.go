@@ -91,37 +91,32 @@ func (c *ctxReader) Read(b []byte) (int, error) {
 // eachRecord calls the function do with each record of a SequenceFile. The Java
 // classes of keys and values must be keyClass and valueClass, in the package
 // org.apache.hadoop.io. An empty keyClass stands for any class. The function do
-// gets the bytes of a Text, without the length that precedes them in the file. Classes
-// of other packages are given with their package.
+// gets the bytes of a Text, without the length that precedes them in the file.
 func eachRecord(f io.Reader, keyClass, valueClass string, do func(key, value []byte) error) error {
 	s, err := newSeqReader(f)
 	if err != nil {
 		return err
 	}
 	const pkg = "org.apache.hadoop.io."
-	same := func(got, want string) bool { return got == want || got == pkg+want }
-	if keyClass != "" && !same(s.keyClass, keyClass) || !same(s.valueClass, valueClass) {
-		return fmt.Errorf("SequenceFile of %s and %s, want %s and %s of package %s", s.keyClass, s.valueClass, cmp.Or(keyClass, "any class"), valueClass, strings.TrimSuffix(pkg, "."))
+	if keyClass != "" && s.keyClass != pkg+keyClass || s.valueClass != pkg+valueClass {
+		return fmt.Errorf("SequenceFile of %s and %s, want %s and %s of package %s",
+			s.keyClass, s.valueClass, cmp.Or(keyClass, "any class"), valueClass, strings.TrimSuffix(pkg, "."))
 	}
 	for {
 		key, value, err := s.next()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
+		if err == nil && keyClass == "Text" {
+			key, err = text(key)
+		}
+		if err == nil && valueClass == "Text" {
+			value, err = text(value)
+		}
+		if err == nil {
+			err = do(key, value)
+		}
 		if err != nil {
-			return err
-		}
-		if keyClass == "Text" {
-			if key, err = text(key); err != nil {
-				return err
-			}
-		}
-		if valueClass == "Text" {
-			if value, err = text(value); err != nil {
-				return err
-			}
-		}
-		if err := do(key, value); err != nil {
 			return err
 		}
 	}

@@ -1,10 +1,11 @@
 package hibench
 
 import (
+	"cmp"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,13 +19,13 @@ import (
 // Spec says which workload to run, on how much data and with how many
 // tasks.
 type Spec struct {
-	Workload  string    // name of the workload: wordcount, sort, terasort, grep, sleep, dfsioe-write, dfsioe-read, pagerank, kmeans or bayes, or with Hive: join, aggregation or scan
-	Profile   string    // name of one of HiBench's sizes, tiny to bigdata; empty means SizeBytes or Visits. grep has none
+	Workload  string    // name of the workload: one of Workloads, Grep or Script
+	Script    string    // for Script, the folder of the workload below bin/workloads of a checkout, such as ml/kmeans
+	Profile   string    // name of one of HiBench's sizes, tiny to bigdata; empty means SizeBytes or Visits. grep, kmeans and bayes have none
 	SizeBytes int64     // input size in bytes, for workloads without Hive; 0 means the size of Profile. terasort rounds it down to rows of 100 bytes
 	Visits    int64     // rows of the table uservisits, for workloads with Hive; 0 means the size of Profile
-	Pages     int64     // rows of the table rankings, for workloads with Hive; 0 means those of Profile, or 12 for 100 Visits, as in most profiles. For pagerank and bayes it is the size
-	Samples   int64     // points of kmeans; 0 means those of Profile
-	Seed      uint64    // decides the rows of the tables, and the points, that heddle makes itself
+	Pages     int64     // rows of the table rankings, for workloads with Hive; 0 means those of Profile, or 12 for 100 Visits, as in most profiles
+	Seed      uint64    // decides the rows of the tables that heddle makes itself
 	Maps      int       // HiBench's NUM_MAPS: number of tasks that write the input; 0 means 8, as in HiBench. For sleep it is the number of maps, for dfsioe that of files
 	Reduces   int       // HiBench's NUM_REDS: number of reduces; 0 means 8, as in HiBench
 	Regex     string    // regular expression that grep looks for; the other workloads have none
@@ -50,10 +51,10 @@ func Settings(properties map[string]string) []Setting {
 	return s
 }
 
-// Workloads returns the sorted names of the HiBench workloads, which Grep is
-// not.
+// Workloads returns the sorted names of the HiBench workloads, which Grep and Script
+// are not.
 func Workloads() []string {
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(workloads)), func(name string) bool { return name == Grep })
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(workloads)), func(name string) bool { return name == Grep || name == Script })
 }
 
 // Profiles returns HiBench's size profiles, smallest first.
@@ -68,11 +69,11 @@ const (
 
 // workload contains what HiBench's conf file says about one workload.
 type workload struct {
-	group     string  // HiBench's name for the group of the workload: groupMicro or groupSQL
+	group     string  // HiBench's name for the group of the workload: groupMicro or groupSQL, or that of a script
 	folder    string  // name of the workload's folder below the data folder; with "Hadoop" before it, the workload's name in reports
 	sizes     []int64 // HiBench's size of the input (its DATASIZE) for each profile, in the order of Profiles
 	unitBytes int64   // the number of bytes in one unit of DATASIZE, HiBench's size of the input; for tables, whose sizes are numbers of visits, the least that a visit takes
-	second    []int64 // what a profile says besides: pages of tables, seconds that sleep's reduces sleep, files of dfsioe, or iterations of pagerank and kmeans
+	second    []int64 // what a profile says besides: pages of tables, seconds that sleep's reduces sleep, or files of dfsioe
 	shape     Shape   // typical ratios and times of the workload's job, for simulations
 	program   Program // what has the workload's program; the default is Examples
 }
@@ -85,19 +86,14 @@ const (
 	Examples Program = ""        // the jar with Hadoop's examples
 	Hive     Program = "Hive"    // Hive's jars
 	Tests    Program = "tests"   // the jar with the tests of Hadoop's MapReduce client
-	Sources  Program = "sources" // Java sources in HiBench's checkout
 	Mahout   Program = "Mahout"  // Mahout's jars
+	Scripts  Program = "scripts" // HiBench's scripts in a checkout, and what these use
 )
-
-// ProgramOf returns what the program of the named workload is part of.
-func ProgramOf(workload string) Program { return workloads[workload].program }
 
 // HiBench's groups of workloads.
 const (
 	groupMicro = "micro"
 	groupSQL   = "sql"
-	groupWeb   = "websearch"
-	groupML    = "ml"
 )
 
 var workloads = map[string]workload{
@@ -108,22 +104,23 @@ var workloads = map[string]workload{
 	Sleep:         {groupMicro, "Sleep", []int64{3, 30, 90, 90, 90, 10}, 0, []int64{3, 30, 45, 45, 45, 10}, Shape{}, Tests},
 	DFSIOWrite:    {groupMicro, "Dfsioe", dfsioSizes, mebi, dfsioFiles, dfsioShape, Tests},
 	DFSIORead:     {groupMicro, "Dfsioe", dfsioSizes, mebi, dfsioFiles, dfsioShape, Tests},
-	Pagerank:      {groupWeb, "Pagerank", []int64{50, 5_000, 500_000, 5_000_000, 30_000_000, 50_000_000}, 1, []int64{1, 3, 3, 3, 3, 3}, pagerankShape, Sources},
-	Kmeans:        {groupML, "Kmeans", []int64{30_000, 3_000_000, 20_000_000, 100_000_000, 200_000_000, 1_200_000_000}, 1, []int64{5, 5, 5, 5, 5, 10}, kmeansShape, Mahout},
-	Bayes:         {groupML, "Bayes", []int64{25_000, 30_000, 100_000, 500_000, 1_000_000, 20_000_000}, 1, nil, bayesShape, Mahout},
-	"join":        {groupSQL, "Join", []int64{1_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 5_000_000_000}, 1, []int64{120, 12_000, 120_000, 1_200_000, 12_000_000, 120_000_000}, joinShape, Hive},
-	"aggregation": {groupSQL, "Aggregation", []int64{1_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000}, 1, []int64{120, 12_000, 120_000, 1_200_000, 12_000_000, 100_000_000}, aggregationShape, Hive},
-	"scan":        {groupSQL, "Scan", []int64{1_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 2_000_000_000}, 1, []int64{120, 12_000, 120_000, 1_200_000, 12_000_000, 10_000_000}, scanShape, Hive},
+	Kmeans:        {folder: "Kmeans", unitBytes: 1, program: Mahout},
+	Bayes:         {folder: "Bayes", unitBytes: 1, program: Mahout},
+	Script:        {program: Scripts},
+	"join":        {groupSQL, "Join", tableSizes(5_000_000_000), 1, tablePages(120_000_000), joinShape, Hive},
+	"aggregation": {groupSQL, "Aggregation", tableSizes(1_000_000_000), 1, tablePages(100_000_000), aggregationShape, Hive},
+	"scan":        {groupSQL, "Scan", tableSizes(2_000_000_000), 1, tablePages(10_000_000), scanShape, Hive},
 }
 
-// cannotRun says of workloads of HiBench's for Hadoop why they do not run.
-var cannotRun = map[string]string{
-	"nutchindexing": "its program is org.apache.nutch.indexer.Indexer of Nutch 1.2, which Maven Central does not have; " +
-		"it begins with Nutch 1.3, in which Solr took the place of this class",
+// tableSizes and tablePages return the rows of the two tables of a query in each profile.
+// The queries differ in the last profile alone.
+func tableSizes(bigdata int64) []int64 {
+	return []int64{1_000, 100_000, 1_000_000, 10_000_000, 100_000_000, bigdata}
 }
 
-// CannotRun returns why a workload of HiBench's for Hadoop does not run; empty if it does.
-func CannotRun(workload string) string { return cannotRun[workload] }
+func tablePages(bigdata int64) []int64 {
+	return []int64{120, 12_000, 120_000, 1_200_000, 12_000_000, bigdata}
+}
 
 // SQL reports whether the named workload is a query over tables, which Hive
 // runs.
@@ -162,10 +159,6 @@ func (s Spec) runArgs(input, output string) []string {
 		return s.grepArgs(input, output)
 	case Sleep:
 		return s.sleepArgs()
-	case Kmeans:
-		return s.kmeansArgs(input, output)
-	case Bayes:
-		return s.vectorizeArgs(input, output)
 	case DFSIOWrite:
 		return s.dfsioArgs(DFSIOWrite, output)
 	case DFSIORead:
@@ -205,73 +198,94 @@ func decimal(n int64) string { return strconv.FormatInt(n, 10) }
 // error says which values are allowed.
 func (s Spec) Validate() error {
 	w, ok := workloads[s.Workload]
-	if reason, known := cannotRun[s.Workload]; known {
-		return fmt.Errorf("hibench: %s does not run: %s", s.Workload, reason)
-	}
 	if !ok {
-		return fmt.Errorf("hibench: unknown workload %q: want %s, %s", s.Workload, strings.Join(Workloads(), ", "), Grep)
+		return fmt.Errorf("hibench: unknown workload %q: want %s, %s, %s", s.Workload, strings.Join(Workloads(), ", "), Grep, Script)
 	}
-	sql := w.group == groupSQL
-	if s.Workload != Sleep && s.Sleep|s.ReduceSleep != 0 {
-		return fmt.Errorf("hibench: %s: it does not sleep; only %s does", s.Workload, Sleep)
-	}
+	var err error
 	switch {
 	case s.Workload == Sleep:
-		if err := s.checkSleep(); err != nil {
-			return err
-		}
-	case s.Workload == Pagerank || s.Workload == Bayes:
-		if err := s.checkCount("pages", s.Pages, s.Samples); err != nil {
-			return err
-		}
-	case s.Workload == Kmeans:
-		if err := s.checkCount("samples", s.Samples, s.Pages); err != nil {
-			return err
-		}
-	case s.Samples != 0:
-		return fmt.Errorf("hibench: %s: it has no samples; only %s has", s.Workload, Kmeans)
-	case sql && s.SizeBytes != 0:
-		return fmt.Errorf("hibench: %s: a size of %d bytes; want visits, the number of rows of its larger table", s.Workload, s.SizeBytes)
-	case !sql && (s.Visits != 0 || s.Pages != 0):
-		return fmt.Errorf("hibench: %s: it reads no tables; want a size in place of visits and pages", s.Workload)
-	case s.Visits < 0 || s.Pages < 0:
-		return fmt.Errorf("hibench: %s: %d visits, %d pages: want 1 or more", s.Workload, s.Visits, s.Pages)
-	case s.Profile != "" && s.Visits+s.Pages != 0:
-		return fmt.Errorf("hibench: %s: both a profile (%s) and a number of visits or pages; want one of them", s.Workload, s.Profile)
-	case sql && s.Profile == "" && s.Visits == 0:
-		return fmt.Errorf("hibench: %s: no size; want a profile (%s) or a number of visits", s.Workload, strings.Join(Profiles(), ", "))
+		err = s.checkSleep()
+	case s.Sleep|s.ReduceSleep != 0:
+		err = fmt.Errorf("it does not sleep; only %s does", Sleep)
+	case s.Workload == Script:
+		err = s.checkScript()
+	case s.Script != "":
+		err = fmt.Errorf("it has no script; only %s has", Script)
+	case w.group == groupSQL:
+		err = s.checkRows()
+	case s.Visits != 0 || s.Pages != 0:
+		err = errors.New("it reads no tables; want a size in place of visits and pages")
 	case s.Profile != "" && w.sizes == nil:
-		return fmt.Errorf("hibench: %s: profile %q: it is none of HiBench's workloads; want a size in bytes", s.Workload, s.Profile)
+		err = fmt.Errorf("profile %q: it has none of HiBench's sizes; want a size in bytes", s.Profile)
 	case s.SizeBytes == 0 && w.sizes == nil:
-		return fmt.Errorf("hibench: %s: no size; want a size in bytes", s.Workload)
-	case s.Profile != "" && s.SizeBytes != 0:
-		return fmt.Errorf("hibench: %s: both a profile (%s) and a size (%d bytes); want one of them", s.Workload, s.Profile, s.SizeBytes)
-	case !sql && s.Profile == "" && s.SizeBytes == 0:
-		return fmt.Errorf("hibench: %s: no size; want a profile (%s) or a size in bytes", s.Workload, strings.Join(Profiles(), ", "))
+		err = errors.New("no size; want a size in bytes")
+	default:
+		err = s.checkProfile(fmt.Sprintf("a size (%d bytes)", s.SizeBytes), "a size in bytes", s.SizeBytes != 0)
+	}
+	if err == nil {
+		err = s.checkTasks(w)
+	}
+	if err == nil {
+		err = s.checkRegex()
+	}
+	if err == nil {
+		err = checkSettings(s.Settings)
+	}
+	if err != nil {
+		return fmt.Errorf("hibench: %s: %w", s.Workload, err)
+	}
+	return nil
+}
+
+// checkProfile returns an error unless the spec has exactly one of a known profile and
+// what stands for it, which is given: that in words, such as "a size", and what is wanted
+// in its place if both are missing.
+func (s Spec) checkProfile(other, want string, given bool) error {
+	profiles := strings.Join(Profiles(), ", ")
+	switch {
+	case s.Profile != "" && given:
+		return fmt.Errorf("both a profile (%s) and %s; want one of them", s.Profile, other)
+	case s.Profile == "" && !given:
+		return fmt.Errorf("no size; want a profile (%s) or %s", profiles, want)
 	case s.Profile != "" && !slices.Contains(Profiles(), s.Profile):
-		return fmt.Errorf("hibench: %s: unknown profile %q: want %s", s.Workload, s.Profile, strings.Join(Profiles(), ", "))
+		return fmt.Errorf("unknown profile %q: want %s", s.Profile, profiles)
 	}
+	return nil
+}
+
+// checkRows returns an error if the sizes of a query's tables are not valid.
+func (s Spec) checkRows() error {
+	switch {
+	case s.SizeBytes != 0:
+		return fmt.Errorf("a size of %d bytes; want visits, the number of rows of its larger table", s.SizeBytes)
+	case s.Visits < 0 || s.Pages < 0:
+		return fmt.Errorf("%d visits, %d pages: want 1 or more", s.Visits, s.Pages)
+	case s.Profile != "" && s.Pages != 0:
+		return fmt.Errorf("both a profile (%s) and a number of visits or pages; want one of them", s.Profile)
+	}
+	return s.checkProfile("a number of visits or pages", "a number of visits", s.Visits != 0)
+}
+
+// checkTasks returns an error if the numbers of tasks are not valid for the workload's size.
+func (s Spec) checkTasks(w workload) error {
 	if s.Maps < 0 || s.Reduces < 0 {
-		return fmt.Errorf("hibench: %s: %d maps, %d reduces: want 1 or more, or 0 for %d", s.Workload, s.Maps, s.Reduces, defaultParallelism)
+		return fmt.Errorf("%d maps, %d reduces: want 1 or more, or 0 for %d", s.Maps, s.Reduces, defaultParallelism)
 	}
-	// Refuse this: RandomTextWriter divides by zero if a map has to write less
-	// than one byte.
-	d := s.withDefaults()
 	if DFSIO(s.Workload) {
 		if err := s.checkDFSIO(); err != nil {
 			return err
 		}
 	}
-	if sql && d.dataSize() < int64(d.Maps) {
-		return fmt.Errorf("hibench: %s: %d visits are too few for %d maps: want at least %d", s.Workload, d.dataSize(), d.Maps, d.Maps)
+	// Refuse this: RandomTextWriter divides by zero if a map has to write less
+	// than one byte.
+	switch d := s.withDefaults(); {
+	case w.unitBytes == 0 || d.dataSize() >= int64(d.Maps):
+		return nil
+	case SQL(s.Workload):
+		return fmt.Errorf("%d visits are too few for %d maps: want at least %d", d.dataSize(), d.Maps, d.Maps)
+	default:
+		return fmt.Errorf("%d bytes are too few for %d maps: want at least %d", s.bytes(), d.Maps, int64(d.Maps)*w.unitBytes)
 	}
-	if w.unitBytes > 0 && d.dataSize() < int64(d.Maps) {
-		return fmt.Errorf("hibench: %s: %d bytes are too few for %d maps: want at least %d", s.Workload, s.bytes(), d.Maps, int64(d.Maps)*w.unitBytes)
-	}
-	if err := s.checkRegex(); err != nil {
-		return err
-	}
-	return s.checkSettings(s.Settings)
 }
 
 // tagsProperty is the Hadoop property with the tags by which heddle finds a job.
@@ -296,45 +310,13 @@ var reserved = map[string]string{
 	"mapreduce.randomtextwriter.bytespermap": "set the size and the number of maps of the workload",
 }
 
-// checkCount returns an error if the size of a workload, which is a number of things of
-// the given kind, is not valid. The argument other is what the workload must not have.
-func (s Spec) checkCount(kind string, count, other int64) error {
-	switch d := s.withDefaults(); {
-	case s.SizeBytes|s.Visits|other != 0:
-		return fmt.Errorf("hibench: %s: its size is a number of %s", s.Workload, kind)
-	case s.Profile != "" && !slices.Contains(Profiles(), s.Profile):
-		return fmt.Errorf("hibench: %s: unknown profile %q: want %s", s.Workload, s.Profile, strings.Join(Profiles(), ", "))
-	case s.Profile != "" && count != 0:
-		return fmt.Errorf("hibench: %s: both a profile (%s) and a number of %s; want one of them", s.Workload, s.Profile, kind)
-	case s.Profile == "" && count == 0:
-		return fmt.Errorf("hibench: %s: no size; want a profile (%s) or a number of %s", s.Workload, strings.Join(Profiles(), ", "), kind)
-	case d.dataSize() < int64(d.Maps) || d.dataSize() > maxCount:
-		return fmt.Errorf("hibench: %s: %d %s: want at least one for each of %d maps, and at most %d", s.Workload, d.dataSize(), kind, d.Maps, maxCount)
-	}
-	return nil
-}
-
-// maxCount is the greatest number of pages or samples; the ids of pages have 31 bits.
-const maxCount = math.MaxInt32
-
-// Iterations returns how many iterations pagerank or kmeans has at most. They end earlier
-// if nothing changes much: for pagerank, if no rank changes by more than a tenth of the
-// mean rank.
-func (s Spec) Iterations() int {
-	i := slices.Index(Profiles(), s.Profile)
-	if i < 0 {
-		i = 1 // a size of one's own has as many as small
-	}
-	return int(workloads[s.Workload].second[i])
-}
-
-func (s Spec) checkSettings(settings []Setting) error {
+func checkSettings(settings []Setting) error {
 	for _, p := range settings {
 		if err := p.check(); err != nil {
-			return fmt.Errorf("hibench: %s: %w", s.Workload, err)
+			return err
 		}
 		if instead, ok := reserved[p.Name]; ok {
-			return fmt.Errorf("hibench: %s: setting %s is not allowed: %s", s.Workload, p.Name, instead)
+			return fmt.Errorf("setting %s is not allowed: %s", p.Name, instead)
 		}
 	}
 	return nil
@@ -373,17 +355,11 @@ func (s Spec) withDefaults() Spec {
 // rows of uservisits for the SQL workloads, otherwise in bytes.
 func (s Spec) dataSize() int64 {
 	w := workloads[s.Workload]
-	if i := slices.Index(Profiles(), s.Profile); i >= 0 {
+	if i := slices.Index(Profiles(), s.Profile); i >= 0 && w.sizes != nil {
 		return w.sizes[i]
 	}
 	if w.group == groupSQL {
 		return s.Visits
-	}
-	switch s.Workload {
-	case Pagerank, Bayes:
-		return s.Pages
-	case Kmeans:
-		return s.Samples
 	}
 	if w.unitBytes == 0 {
 		return 0
@@ -408,19 +384,13 @@ func (s Spec) bytes() int64 { return s.dataSize() * workloads[s.Workload].unitBy
 // String returns the spec's workload and size for messages, such as "wordcount
 // small" or "sort of 1000 bytes".
 func (s Spec) String() string {
-	if s.Profile != "" {
-		return s.Workload + " " + s.Profile
-	}
-	if SQL(s.Workload) {
+	switch {
+	case s.Profile != "":
+		return cmp.Or(s.Script, s.Workload) + " " + s.Profile
+	case SQL(s.Workload):
 		return fmt.Sprintf("%s of %d visits", s.Workload, s.Visits)
-	}
-	switch s.Workload {
-	case Sleep:
+	case s.Workload == Sleep:
 		return fmt.Sprintf("%s of %v", s.Workload, s.Sleep)
-	case Pagerank, Bayes:
-		return fmt.Sprintf("%s of %d pages", s.Workload, s.Pages)
-	case Kmeans:
-		return fmt.Sprintf("%s of %d samples", s.Workload, s.Samples)
 	}
 	return fmt.Sprintf("%s of %d bytes", s.Workload, s.SizeBytes)
 }

@@ -197,6 +197,7 @@ func (e *Experiment) fill(file string) {
 		w := &e.Workloads[i]
 		w.fillTrace(file)
 		w.fillJar(file)
+		w.fillScript()
 		if w.Label == "" {
 			w.Label = w.Name
 		}

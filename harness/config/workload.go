@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -18,14 +19,17 @@ import (
 // may have depends on its kind; see workloadKinds.
 type Workload struct {
 	// Name is the name of the workload: wordcount, sort, terasort, grep, sleep,
-	// dfsioe-write, dfsioe-read, pagerank, kmeans or bayes; join,
-	// aggregation or scan, which are queries that Hive runs; streaming; or trace,
-	// which is the default if Trace is given. A program of another module may have more,
+	// dfsioe-write, dfsioe-read, kmeans or bayes; join,
+	// aggregation or scan, which are queries that Hive runs; streaming; or script, jar or
+	// trace, which are the defaults if Script, Jar or Trace is given. A program of another module may have more,
 	// see RegisterWorkloads.
 	Name string `yaml:"name" text:"One of HiBench's workloads, grep, streaming for synthetic tasks, or trace, which is the default if trace is given." values:"{workloads}"`
 	// Params are those parameters of a generated workload whose values differ from the
 	// defaults.
 	Params map[string]string `yaml:"params,omitempty" text:"Parameters that differ from the defaults, of a workload that this program has of its own."`
+	// Script is the folder of a workload below bin/workloads of a HiBench checkout; see
+	// hibench.Script.
+	Script string `yaml:"script,omitempty" text:"A workload for Hadoop that the scripts of a HiBench checkout prepare and run: its folder below bin/workloads, such as ml/kmeans."`
 	// Label is the name of the workload in trials and reports; by default Name.
 	// Two workloads with the same Name need different labels.
 	Label string `yaml:"label,omitempty" text:"The workload's name in trials and reports; by default its name."`
@@ -38,9 +42,7 @@ type Workload struct {
 	// reads, in place of Profile. Pages may be missing; then it is 12 for 100
 	// visits, as in HiBench.
 	Visits int `yaml:"visits,omitempty" text:"Rows of the table uservisits, for join, aggregation and scan. Give either this or profile."`
-	Pages  int `yaml:"pages,omitempty" text:"Rows of the table rankings, for join, aggregation and scan; 12 for 100 visits if missing. Pages of pagerank or bayes, instead of a profile."`
-	// Samples is the number of points of kmeans, in place of Profile.
-	Samples int `yaml:"samples,omitempty" text:"Points of kmeans. Give either this or profile."`
+	Pages  int `yaml:"pages,omitempty" text:"Rows of the table rankings, for join, aggregation and scan; 12 for 100 visits if missing."`
 	// Maps is the number of maps that write the input, and so of input files.
 	// Reduces is the number of reduces that write the output. If it is 0,
 	// which a file cannot say, FillReduces chooses it. A streaming workload with 0 reduces has none.
@@ -172,9 +174,9 @@ func init() {
 		workloadKinds[name] = workloadKind{keys, Workload.hibenchProblems}
 	}
 	workloadKinds[Streaming] = workloadKind{[]string{"size", "maps", "reduces", "cpu", "sleep", "mapOutput", "output", "taskMemory"}, Workload.streamingProblems}
-	workloadKinds[hibench.Pagerank] = workloadKind{[]string{"profile", "pages", "maps", "reduces"}, Workload.hibenchProblems}
-	workloadKinds[hibench.Kmeans] = workloadKind{[]string{"profile", "samples", "maps"}, Workload.hibenchProblems}
-	workloadKinds[hibench.Bayes] = workloadKind{[]string{"profile", "pages", "maps", "reduces"}, Workload.hibenchProblems}
+	workloadKinds[hibench.Script] = workloadKind{[]string{"script", "profile", "maps", "reduces"}, Workload.hibenchProblems}
+	workloadKinds[hibench.Kmeans] = workloadKind{[]string{"size", "maps", "reduces"}, Workload.specProblems}
+	workloadKinds[hibench.Bayes] = workloadKinds[hibench.Kmeans]
 	workloadKinds[hibench.Sleep] = workloadKind{[]string{"profile", "sleep", "reduceSleep", "maps", "reduces"}, Workload.hibenchProblems}
 	workloadKinds[hibench.DFSIOWrite] = workloadKind{[]string{"profile", "size", "maps"}, Workload.hibenchProblems}
 	workloadKinds[hibench.DFSIORead] = workloadKind{[]string{"profile", "size", "maps"}, Workload.dfsioReadProblems}
@@ -188,12 +190,11 @@ func (w Workload) problems(p *problems, path string) {
 	case w.Name == "":
 		p.addf(path+".name", "no name; want %s", strings.Join(known, ", "))
 		return
-	case hibench.CannotRun(w.Name) != "":
-		p.addf(path+".name", "%s does not run: %s", w.Name, hibench.CannotRun(w.Name))
-		return
 	case !ok:
 		hint := ""
-		if near := nearest.Name(w.Name, known); near != "" {
+		if w.Name == "pagerank" || w.Name == "nutchindexing" {
+			hint = fmt.Sprintf("; HiBench's own is {script: websearch/%s}", w.Name)
+		} else if near := nearest.Name(w.Name, known); near != "" {
 			hint = fmt.Sprintf("; did you mean %q?", near)
 		}
 		p.addf(path+".name", "unknown workload %q; want %s%s", w.Name, strings.Join(known, ", "), hint)
@@ -306,11 +307,22 @@ func (w Workload) streamingProblems(p *problems, path string) {
 	}
 }
 
+// fillScript sets the defaults of an entry that names a script.
+func (w *Workload) fillScript() {
+	if w.Script == "" || w.Name != "" && w.Name != hibench.Script {
+		return
+	}
+	w.Name = hibench.Script
+	if w.Label == "" {
+		w.Label = filepath.Base(w.Script)
+	}
+}
+
 // Spec describes one of the workload's jobs in the form that package hibench
 // needs to run it.
 func (w Workload) Spec() hibench.Spec {
 	return hibench.Spec{
-		Workload: w.Name, Profile: w.Profile, SizeBytes: int64(w.Size), Visits: int64(w.Visits), Pages: int64(w.Pages), Samples: int64(w.Samples),
+		Workload: w.Name, Profile: w.Profile, SizeBytes: int64(w.Size), Visits: int64(w.Visits), Pages: int64(w.Pages), Script: w.Script,
 		Maps: w.Maps, Reduces: w.Reduces, Regex: w.Regex, Sleep: time.Duration(w.Sleep), ReduceSleep: time.Duration(w.ReduceSleep), Settings: hibench.Settings(w.Settings),
 	}
 }

@@ -32,6 +32,8 @@ func Costs(w config.Workload) string {
 		add("reduceSleep", ofReduce)
 	case hibench.DFSIO(w.Name):
 		add("file", s.FileBytes())
+	case w.Script != "":
+		add("script", w.Script)
 	}
 	if w.Name == config.WorkloadJar {
 		add("file", filepath.Base(w.Jar))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -14,7 +15,6 @@ import (
 	"heddle/harness/config"
 	"heddle/harness/measure"
 	"heddle/harness/replay/calibration"
-	"heddle/harness/workload/hive"
 	"heddle/harness/workload/programs"
 	"heddle/hibench"
 	"heddle/hibench/tables"
@@ -26,15 +26,57 @@ import (
 type hiBench struct{ config.Workload }
 
 // On returns the workload, ready to run on a cluster with HiBench's jobs. These
-// run through HiBench's scripts, or directly if there is no HiBench checkout.
-func (w hiBench) On(_ context.Context, place Place) (Live, error) {
-	live := &hiBenchLive{place: place, config: w.Workload}
-	if hibench.ProgramOf(w.Name) != hibench.Examples {
-		return live, nil // Prepare makes the runner, since it may have to fetch the program
+// run through HiBench's scripts, or directly if there is no HiBench checkout. Programs
+// that the cluster does not have are fetched.
+func (w hiBench) On(ctx context.Context, place Place) (Live, error) {
+	env, spec := place.Env, w.Spec()
+	spec.Seed = place.Seed
+	for _, p := range hibench.Programs(env.Checkout, spec) {
+		var err error
+		switch {
+		case p == hibench.Hive && place.Cluster.Config.Hive != "":
+			env.Hive = filepath.Join(place.Cluster.Config.Hive, "lib")
+		case p == hibench.Hive:
+			env.Hive, err = programs.Jars(ctx, p, place.Say)
+		case p == hibench.Mahout:
+			env.Mahout, err = programs.Jars(ctx, p, place.Say)
+		case p == hibench.Tests && hibench.TestsJar(env.HadoopHome) == "":
+			env.Tests, err = programs.Jars(ctx, p, place.Say)
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
-	var err error
-	live.runner, err = hibench.New(place.Env, w.Spec())
-	return live, err
+	runner, err := hibench.New(env, spec)
+	return &hiBenchLive{place: place, config: w.Workload, runner: runner}, err
+}
+
+// Scripts says which workloads of a cluster's HiBench checkout the checkout's scripts can
+// run on this machine, and what each other one lacks; nothing without a checkout.
+func Scripts(c *config.Cluster) []string {
+	if c.HiBench == "" {
+		return nil
+	}
+	scripts, err := hibench.CheckScripts(hibench.Env{
+		HadoopHome: c.Hadoop.Home, ConfDir: c.Hadoop.Conf, DataDir: "/heddle", RunDir: os.TempDir(), Checkout: c.HiBench,
+	})
+	if err != nil {
+		return []string{strings.TrimPrefix(err.Error(), "hibench: ")}
+	}
+	var run, lack []string
+	for _, name := range slices.Sorted(maps.Keys(scripts)) {
+		if err := scripts[name]; err != nil {
+			lack = append(lack, fmt.Sprintf("{script: %s} does not run here: %s", name, strings.TrimPrefix(err.Error(), "hibench: ")))
+		} else {
+			run = append(run, name)
+		}
+	}
+	return append([]string{"HiBench's scripts for which this machine has all, as {script: NAME}: " + strings.Join(run, ", ")}, lack...)
+}
+
+// HasTwin reports whether a workload has a simulated counterpart.
+func HasTwin(w config.Workload) bool {
+	return w.Name != hibench.Script && w.Name != hibench.Kmeans && w.Name != hibench.Bayes
 }
 
 // hiBenchLive is one of HiBench's workloads on a real cluster.
@@ -45,54 +87,16 @@ type hiBenchLive struct {
 }
 
 func (w *hiBenchLive) Prepare(ctx context.Context, tag string) (Input, error) {
-	if w.runner == nil {
-		env, spec := w.place.Env, w.config.Spec()
-		spec.Seed = w.place.Seed
-		err := w.program(ctx, &env)
-		if err != nil {
-			return Input{}, err
-		}
-		if w.runner, err = hibench.New(env, spec); err != nil {
-			return Input{}, err
-		}
-	}
 	d, err := w.runner.Prepare(ctx, tag)
 	return Input{Path: d.Path, Bytes: d.Bytes}, err
-}
-
-// program adds to env where the workload's program is. It fetches it if the cluster
-// does not have it.
-func (w *hiBenchLive) program(ctx context.Context, env *hibench.Env) (err error) {
-	switch hibench.ProgramOf(w.config.Name) {
-	case hibench.Hive:
-		if home := w.place.Cluster.Config.Hive; home != "" {
-			env.Hive = filepath.Join(home, "lib")
-		} else {
-			env.Hive, err = hive.Jars(ctx, w.place.Say)
-		}
-	case hibench.Tests:
-		if hibench.TestsJar(env.HadoopHome) == "" {
-			env.Tests, err = programs.HadoopTests(ctx, w.place.Say)
-		}
-	case hibench.Mahout:
-		env.Mahout, err = programs.Mahout(ctx, w.place.Say)
-	}
-	return err
 }
 
 // Submissions returns the workload's equal jobs, all submitted at once.
 func (w *hiBenchLive) Submissions() []Submission {
 	list := make([]Submission, max(w.config.Jobs, 1))
 	jobs := 1
-	switch w.config.Name {
-	case hibench.Grep:
+	if w.config.Name == hibench.Grep {
 		jobs = hibench.GrepJobs
-	case hibench.Pagerank:
-		jobs = hibench.PagerankStages
-	case hibench.Kmeans:
-		jobs = hibench.KmeansJobs
-	case hibench.Bayes:
-		jobs = hibench.BayesJobs
 	}
 	for i := range list {
 		list[i] = Submission{Name: w.config.Name, Pool: w.config.Pool(i), Terms: w.config.Terms(0), Jobs: jobs}
@@ -101,11 +105,11 @@ func (w *hiBenchLive) Submissions() []Submission {
 }
 
 func (w *hiBenchLive) Run(ctx context.Context, _ int, tag string, settings ...hibench.Setting) (Ran, error) {
-	r, err := w.runner.Run(ctx, tag, settings...)
+	report, err := w.runner.Run(ctx, tag, settings...)
 	if err != nil && ctx.Err() == nil && jobFailed(ctx, w.place.Cluster.RM, tag) {
 		err = &JobError{err}
 	}
-	return Ran{Report: r.Report}, err
+	return Ran{Report: report}, err
 }
 
 // jobFailed reports whether YARN says that an application with the given tag
@@ -135,9 +139,12 @@ func (w *hiBenchLive) Check(ctx context.Context, _ int, tag string, jobs []*meas
 }
 
 // Twin returns the simulated counterpart of the workload. It has as many equal
-// jobs at the same time as the workload, with the same input. Those of grep, a join,
-// pagerank, kmeans and bayes are jobs one after the other.
+// jobs at the same time as the workload, with the same input. Those of grep and of a join
+// are two jobs one after the other. Which jobs other programs start is not known.
 func (w hiBench) Twin(_ context.Context, cache config.Cache) (*Twin, error) {
+	if !HasTwin(w.Workload) {
+		return nil, unknownJobs(w.Label, "which jobs its programs start")
+	}
 	shape := w.Spec().Shape()
 	job := Job{Name: w.Name, Terms: w.Terms(0), FollowMaps: int32(shape.Maps), Reduces: int32(shape.Reduces), SlowStart: hadoopSlowStart}
 	for _, name := range slices.Sorted(maps.Keys(w.Settings)) {
@@ -157,71 +164,32 @@ func (w hiBench) Twin(_ context.Context, cache config.Cache) (*Twin, error) {
 		job.Pool = w.Pool(i)
 		t.Jobs = append(t.Jobs, job)
 	}
-	t.chain(&shape, w.stages())
+	if names, ok := stages[w.Name]; ok {
+		t.chain(&shape, names)
+	}
 	for i := range shape.Files {
 		t.Files = append(t.Files, File{Path: path.Join("/heddle", w.Label, fmt.Sprintf("part-m-%05d", i)), Bytes: shape.FileBytes})
 	}
 	return t, t.cache(cache)
 }
 
-// stage is one of the jobs that a workload starts one after the other.
-type stage struct {
-	name    string
-	reduces int
-	follows bool // it reads what the stage before wrote; otherwise the input
+// stages are the names of the two jobs that a workload starts one after the other, if it
+// starts two.
+var stages = map[string][2]string{
+	hibench.Grep:        {"grep-search", "grep-sort"},
+	string(tables.Join): {string(tables.Join), string(tables.Join)},
 }
 
-// stages returns the jobs of one of the workload's copies, if it has more than one.
-func (w hiBench) stages() []stage {
-	spec := w.Spec()
-	reduces := spec.Shape().Reduces
-	var list []stage
-	switch w.Name {
-	case hibench.Grep:
-		list = []stage{{"grep-search", reduces, false}, {"grep-sort", 1, true}}
-	case string(tables.Join):
-		list = []stage{{w.Name, reduces, false}, {w.Name, 1, true}}
-	case hibench.Pagerank:
-		for range spec.Iterations() {
-			list = append(list, stage{"Pagerank_Stage1", reduces, false}, stage{"Pagerank_Stage2", reduces, true})
-		}
-	case hibench.Kmeans:
-		for i := range spec.Iterations() {
-			list = append(list, stage{fmt.Sprintf("kmeans iteration %d", i+1), reduces, false})
-		}
-		list = append(list, stage{"kmeans points", 0, false})
-	case hibench.Bayes:
-		list = []stage{{"bayes tokens", 0, false}, {"bayes words", 1, false}, {"bayes vectors", reduces, false}}
-		for _, name := range []string{"merge", "pages", "prune", "merge", "weigh", "merge", "classes", "sums"} {
-			next := stage{"bayes " + name, 1, true}
-			if name == "merge" {
-				next.reduces = reduces
-			}
-			list = append(list, next)
-		}
-	}
-	return list
-}
-
-// chain makes of each job the given stages. A stage that follows another has a map for
-// each file that a reduce of that one wrote.
-func (t *Twin) chain(s *hibench.Shape, stages []stage) {
-	copies := slices.Clone(t.Jobs)
+// chain adds to each job a second one that follows it. It has one reduce, and a map for
+// each file that a reduce of the first one wrote.
+func (t *Twin) chain(s *hibench.Shape, names [2]string) {
 	written := int64(float64(s.FileBytes*int64(s.Files)) * s.MapOutputPerByte * s.ReduceOutputPerByte)
-	for n, stage := range stages {
-		for i, job := range copies {
-			job.Name, job.Reduces = stage.name, int32(stage.reduces)
-			if stage.follows {
-				before := stages[n-1].reduces
-				job.FollowMaps, job.FollowBytes = int32(before), max(1, written/int64(before))
-			}
-			if n == 0 {
-				t.Jobs[i] = job
-				continue
-			}
-			job.After = len(t.Jobs) - len(copies) + 1
-			t.Jobs = append(t.Jobs, job)
-		}
+	for i := range t.Jobs {
+		t.Jobs[i].Name = names[0]
+		next := t.Jobs[i]
+		next.Name, next.After, next.Reduces = names[1], i+1, 1
+		next.FollowMaps, next.FollowBytes = int32(s.Reduces), max(1, written/int64(s.Reduces))
+		t.Jobs = append(t.Jobs, next)
 	}
 }
 

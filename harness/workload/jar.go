@@ -79,7 +79,7 @@ func (l *jarLive) Submissions() []Submission {
 }
 
 func (l *jarLive) Run(ctx context.Context, _ int, tag string, settings ...hibench.Setting) (Ran, error) {
-	_, err := l.runner.Run(ctx, tag, l.input, settings...)
+	err := l.runner.Run(ctx, tag, l.input, settings...)
 	if err != nil && ctx.Err() == nil && jobFailed(ctx, l.place.Cluster.RM, tag) {
 		err = &JobError{err}
 	}
@@ -115,11 +115,17 @@ func (l *jarLive) Check(ctx context.Context, _ int, tag string, jobs []*measure.
 	return []string{"where its jobs wrote"}, nil
 }
 
+// unknownJobs says that a workload has no simulated counterpart, since only a cluster
+// knows something of it.
+func unknownJobs(label, what string) error {
+	return fmt.Errorf("workload %s: only a cluster knows %s; run it there, and simulate the trace: 'heddle replay TRACE', or the workload {trace: TRACE}", label, what)
+}
+
 // Twin returns the simulated counterpart of the workload: a job that reads as many
 // bytes, whose tasks take what a calibration says that was fitted to runs of this jar.
 func (w jar) Twin(_ context.Context, cache config.Cache) (*Twin, error) {
 	if w.Size == 0 {
-		return nil, fmt.Errorf("workload %s: only a cluster knows its input; run it there, and simulate the trace: 'heddle replay TRACE', or the workload {trace: TRACE}", w.Label)
+		return nil, unknownJobs(w.Label, "its input")
 	}
 	job := Job{Name: w.Label, Terms: w.Terms(0), Reduces: 1, SlowStart: hadoopSlowStart}
 	for _, name := range slices.Sorted(maps.Keys(w.Settings)) {

@@ -2,7 +2,6 @@ package workload_test
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -263,81 +262,13 @@ func TestDFSIOTwin(t *testing.T) {
 	}
 }
 
-// TestPagerankTwin: the two jobs of each iteration of each copy follow one another. The
-// first of them reads the links, the second what the first wrote.
-func TestPagerankTwin(t *testing.T) {
-	w := config.Workload{Name: "pagerank", Label: "p", Profile: "small", Maps: 4, Reduces: 3, Jobs: 2}
-	x, err := workload.Of(w).Twin(t.Context(), config.Cache{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	after := x.After()
-	if len(x.Jobs) != 12 || len(after) != 10 {
-		t.Fatalf("%d jobs, %d of them later; want 2 stages of 3 iterations of 2 copies, all but the first two later", len(x.Jobs), len(after))
-	}
-	for id, before := range map[traces.JobID]traces.JobID{"job_0_0003": "job_0_0001", "job_0_0004": "job_0_0002", "job_0_0005": "job_0_0003", "job_0_0012": "job_0_0010"} {
-		if after[id] != before {
-			t.Errorf("%s comes after %q, want %s", id, after[id], before)
+// TestNoTwin: workloads whose jobs are not known say what to do instead.
+func TestNoTwin(t *testing.T) {
+	for _, w := range []config.Workload{{Name: "kmeans", Size: units.MiB}, {Name: "bayes", Size: units.MiB}, {Name: "script", Script: "ml/kmeans", Profile: "tiny"}} {
+		w.Label = "x"
+		if _, err := workload.Of(w).Twin(t.Context(), config.Cache{}); err == nil || !strings.Contains(err.Error(), "workload x: only a cluster knows which jobs its programs start; run it there") {
+			t.Errorf("%s: error %v", w.Name, err)
 		}
-	}
-	files, placed := map[traces.JobID]int{}, map[traces.JobID]int{}
-	for _, m := range twin(t, w, config.Cache{}, 1).maps {
-		files[m.Task.Job]++
-		placed[m.Task.Job] += len(m.Blocks)
-	}
-	for id, want := range map[traces.JobID][2]int{"job_0_0001": {4, 4}, "job_0_0003": {3, 0}, "job_0_0005": {4, 4}, "job_0_0011": {3, 0}} {
-		if got := [2]int{files[id], placed[id]}; got != want {
-			t.Errorf("%s has %d maps, %d of them on blocks; want %v", id, got[0], got[1], want)
-		}
-	}
-}
-
-// TestKmeansTwin: each iteration reads the points, after the one before has ended, and so
-// does the last job, which has no reduces.
-func TestKmeansTwin(t *testing.T) {
-	w := config.Workload{Name: "kmeans", Label: "k", Samples: 1000, Maps: 4}
-	x, err := workload.Of(w).Twin(t.Context(), config.Cache{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	after := x.After()
-	if len(x.Jobs) != 6 || len(after) != 5 || after["job_0_0006"] != "job_0_0005" {
-		t.Fatalf("%d jobs, those before each %v; want 5 iterations and a job after them", len(x.Jobs), after)
-	}
-	for i, j := range x.Jobs {
-		if want := map[bool]int32{true: 0, false: 1}[i == 5]; j.Reduces != want {
-			t.Errorf("job %d has %d reduces, want %d", i+1, j.Reduces, want)
-		}
-	}
-	maps := map[traces.JobID]int{}
-	for _, m := range twin(t, w, config.Cache{}, 1).maps {
-		maps[m.Task.Job] += len(m.Blocks)
-	}
-	for id, n := range maps {
-		if n != 4 {
-			t.Errorf("%s has %d maps on blocks, want 4", id, n)
-		}
-	}
-	if len(maps) != 6 {
-		t.Errorf("%d jobs have maps on blocks, want 6", len(maps))
-	}
-}
-
-// TestBayesTwin: after three jobs that read the pages, each reads what the one before wrote.
-func TestBayesTwin(t *testing.T) {
-	w := config.Workload{Name: "bayes", Label: "b", Pages: 500, Maps: 4, Reduces: 2}
-	maps := map[traces.JobID]int{}
-	for _, m := range twin(t, w, config.Cache{}, 1).maps {
-		maps[m.Task.Job]++
-	}
-	// Those that the programs had on a cluster, but for the sixth, which had 2.
-	for i, want := range []int{4, 4, 4, 2, 2, 1, 1, 2, 1, 2, 1} {
-		if got := maps[traces.JobID(fmt.Sprintf("job_0_%04d", i+1))]; got != want {
-			t.Errorf("job %d has %d maps, want %d", i+1, got, want)
-		}
-	}
-	if len(maps) != 11 {
-		t.Errorf("%d jobs, want 11", len(maps))
 	}
 }
 
