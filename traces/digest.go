@@ -2,11 +2,9 @@ package traces
 
 import (
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"hash"
-	"math"
 )
 
 // ScheduleDigest is a hash of a schedule. Two runs with the same hash started
@@ -130,7 +128,7 @@ func (s *Schedule) Digest() ScheduleDigest {
 // recorded.
 type TraceDigest struct {
 	hash  hash.Hash
-	buf   canonical
+	buf   []byte
 	blind Decision // copy of a decision, without what the model saw
 }
 
@@ -147,7 +145,7 @@ func (d *TraceDigest) Add(e Event) {
 		e = &d.blind
 	}
 	d.buf = append(d.buf, byte(e.Kind()))
-	e.Fields(&d.buf)
+	d.buf = AppendFields(d.buf, e, 0, nil)
 	if len(d.buf) > 1<<14 {
 		d.hash.Write(d.buf)
 		d.buf = d.buf[:0]
@@ -160,52 +158,4 @@ func (d *TraceDigest) String() string {
 	d.hash.Write(d.buf)
 	d.buf = d.buf[:0]
 	return "sha256:" + hex.EncodeToString(d.hash.Sum(nil))
-}
-
-// canonical is a Visitor that writes the fields of an event as the bytes that
-// TraceDigest hashes. They differ in two things from the bytes in a trace file.
-// The time T is written in full, not as the difference to the T of the event
-// before. A name is written as text, not as its position in a table of names.
-type canonical []byte
-
-func (c *canonical) When(t *Time)     { *c = binary.AppendVarint(*c, int64(*t)) }
-func (c *canonical) Time(t *Time)     { *c = binary.AppendVarint(*c, int64(*t)) }
-func (c *canonical) Int64(n *int64)   { *c = binary.AppendVarint(*c, *n) }
-func (c *canonical) Int32(n *int32)   { *c = binary.AppendVarint(*c, int64(*n)) }
-func (c *canonical) Uint64(n *uint64) { *c = binary.AppendUvarint(*c, *n) }
-func (c *canonical) Uint8(n *uint8)   { *c = append(*c, *n) }
-func (c *canonical) Name(s *string)   { c.text(*s) }
-func (*canonical) More(set bool) bool { return set }
-func (c *canonical) Text(s *string)   { c.text(*s) }
-func (c *canonical) length(n int)     { *c = binary.AppendUvarint(*c, uint64(n)) }
-func (c *canonical) text(s string)    { c.length(len(s)); *c = append(*c, s...) }
-func (c *canonical) Float64(f *float64) {
-	*c = binary.LittleEndian.AppendUint64(*c, math.Float64bits(*f))
-}
-
-func (c *canonical) Bool(b *bool) {
-	if *b {
-		*c = append(*c, 1)
-	} else {
-		*c = append(*c, 0)
-	}
-}
-
-func (c *canonical) Count(n, _ int) int {
-	c.length(n)
-	return n
-}
-
-func (c *canonical) Nodes(nodes *[]Node) {
-	c.length(len(*nodes))
-	for _, n := range *nodes {
-		c.text(string(n))
-	}
-}
-
-func (c *canonical) Blocks(blocks *[]Block) {
-	c.length(len(*blocks))
-	for _, b := range *blocks {
-		*c = binary.AppendUvarint(*c, uint64(b))
-	}
 }

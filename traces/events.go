@@ -3,18 +3,16 @@ package traces
 import "math"
 
 // Event is one thing that happened during a run. Its concrete type is a pointer
-// to one of the structs below. The range tag of a field names the values that it
-// can have; ranges.go in package tracefile lists them.
+// to one of the structs below, whose first field is the time T. The range tag of a field
+// names the values that it can have, see ranges.go. The tag file says how a trace file
+// stores it: "text" if it is rarely the same in two events, "later" if files of earlier
+// versions do not have it and the fields after it.
 type Event interface {
 	// At returns the event's field T: the time at which the event happened.
 	At() Time
 	// Kind returns the kind of the event, which is also the number of its record
 	// type in the file.
 	Kind() Kind
-	// Fields passes each field of the event to a method of the Visitor v, in the
-	// order in which a trace file stores the fields. The first field is the time
-	// T.
-	Fields(v Visitor)
 }
 
 // Kind is the kind of an event: the number of its record type in the file. The
@@ -156,13 +154,13 @@ type JobSubmitted struct {
 	Speculation       bool    `json:"speculation"`
 	// Pool is the group of jobs among which a scheduler model of heddle shared
 	// slots. It is empty if the experiment named no pools.
-	Pool string `json:"pool,omitempty"`
-	Terms
+	Pool  string `json:"pool,omitempty" file:"later"`
+	Terms `file:"later"`
 	// Costs names what the job's tasks cost: the kind of workload, and those of its
 	// settings that change how long a task takes, such as "wordcount". A calibration
 	// fitted to jobs holds for all jobs with the same Costs. If it is empty, the
 	// workload's name stands for it.
-	Costs string `json:"costs,omitempty"`
+	Costs string `json:"costs,omitempty" file:"later"`
 }
 
 // JobStarted says that the job's ApplicationMaster is running and has read the
@@ -182,7 +180,7 @@ type JobFinished struct {
 	T           Time     `json:"t"`
 	Job         JobID    `json:"job" range:"some"`
 	Outcome     Outcome  `json:"outcome"`
-	Diagnostics string   `json:"diagnostics,omitempty"`
+	Diagnostics string   `json:"diagnostics,omitempty" file:"text"`
 	Counters    Counters `json:"counters"`
 	// Numbers that the ApplicationMaster counted. Three are for map attempts that
 	// got a container: those with split locality node, rack and off. Two are for
@@ -226,7 +224,7 @@ type AttemptStarted struct {
 	Attempt   Attempt `json:"attempt"`
 	Node      Node    `json:"node"`
 	Rack      string  `json:"rack,omitempty"`
-	Container string  `json:"container,omitempty"`
+	Container string  `json:"container,omitempty" file:"text"`
 	// SplitLocality compares the attempt's node with the hosts of the map's
 	// split, as Hadoop counts locality. It is unknown for reduces.
 	SplitLocality Level `json:"splitLocality"`
@@ -254,7 +252,7 @@ type AttemptFinished struct {
 	MapDone     Time     `json:"mapDone,omitempty"`
 	ShuffleDone Time     `json:"shuffleDone,omitempty"`
 	SortDone    Time     `json:"sortDone,omitempty"`
-	Error       string   `json:"error,omitempty"`
+	Error       string   `json:"error,omitempty" file:"text"`
 	Counters    Counters `json:"counters"`
 	// Node and SplitLocality are set only if the attempt was not launched: they
 	// describe its container. For a launched attempt they are in its
@@ -340,11 +338,11 @@ type Decision struct {
 	Reason     string `json:"reason,omitempty"`
 	// Values are what the model says of the decision, such as probabilities and features:
 	// names and numbers, as in "pGood=0.25 load=12". It is empty if the model says nothing.
-	Values string `json:"values,omitempty"`
+	Values string `json:"values,omitempty" file:"text,later"`
 	// Seen is what the model saw; nil if that was not recorded. In a trace that recorded
 	// reasons (Header.Reasons) it is nil for a decision of which there is nothing to tell: no
 	// node was nearer to the map's input, the job had not waited, and no job was passed over.
-	Seen *Seen `json:"seen,omitempty"`
+	Seen *Seen `json:"seen,omitempty" file:"later"`
 }
 
 // Seen is what a scheduler model saw when it made a decision, in traces of runs that
@@ -367,7 +365,7 @@ type Seen struct {
 	// job in the model's order, and in which the model started nothing. The list is cut, and
 	// MorePassed counts the others.
 	Passed     []PassedJob `json:"passed,omitempty" range:"few"`
-	Waited     int64       `json:"waited,omitempty"`
+	Waited     int64       `json:"waited,omitempty" file:"later"`
 	MorePassed int32       `json:"morePassed,omitempty" range:"tasks"`
 	// ViewAgeMs is how old what the model saw of the job was, in ms. It is 0 in
 	// simulations.
@@ -410,9 +408,9 @@ type Actuation struct {
 	// decision; 0 means that it reported none.
 	GrantedAt Time    `json:"grantedAt,omitempty"`
 	Outcome   string  `json:"outcome"` // result of the decision: honoured (one container came), surplus (more than one), unused (one came, and no task ran in it), none (no container), cancelled (the decision was withdrawn)
-	Container string  `json:"container,omitempty"`
+	Container string  `json:"container,omitempty" file:"text"`
 	Bound     Attempt `json:"bound" range:"maybe"` // attempt that ran in the decision's container; empty if unknown
-	Cause     string  `json:"cause,omitempty"`
+	Cause     string  `json:"cause,omitempty" file:"text"`
 }
 
 // Heartbeat says that a NodeManager with free resources sent a heartbeat to the
@@ -429,5 +427,5 @@ type Heartbeat struct {
 // Note is a remark for people, such as "fault 2 was injected".
 type Note struct {
 	T    Time   `json:"t"`
-	Text string `json:"text"`
+	Text string `json:"text" file:"text"`
 }

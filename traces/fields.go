@@ -1,400 +1,172 @@
 package traces
 
-// Visitor has a method for each type of event field. The method Fields of an
-// event calls these methods for one field after the other, in the order in
-// which a trace file stores the fields. Encoders and digests read the fields;
-// decoders set them.
+import (
+	"math"
+	"reflect"
+	"strings"
+	"unsafe"
+)
+
+// field is a field of an event: where it is in the event's struct, and how a trace file
+// stores it. Files store the fields of an event in the order of its struct.
 //
-// To keep old files readable, a new field is added at the end of its event, and
-// its zero value must mean "not reported". Structs that several events contain
-// (Task, Attempt, Counters, NodeFacts) must never get a new field.
-type Visitor interface {
-	// When is called for T, the time of the event itself. For all other times of
-	// an event, the method Time is called.
-	When(*Time)
-	Time(*Time)
-	Int64(*int64)
-	Int32(*int32)
-	Uint8(*uint8)
-	Uint64(*uint64)
-	Float64(*float64)
-	Bool(*bool)
-	// Name is called for a text that many events share, such as a host or a
-	// queue.
-	Name(*string)
-	// More is called before fields that came later, at the end of an event. The
-	// argument set says whether one of these fields has a value, and the result
-	// whether the visit goes on with them. Encoders and digests leave them out if
-	// none has a value, so that events of older traces keep their bytes and their
-	// digest. All other visitors go on.
-	More(set bool) bool
-	// Text is called for a text that is rarely the same in two events.
-	Text(*string)
-	Nodes(*[]Node)
-	Blocks(*[]Block)
-	// Count is called before the elements of a list, with their number and how many fields
-	// each has. It returns how many elements the list is to have: decoders return the number
-	// in the trace, all others n. The fields of the elements follow.
-	Count(n, fields int) int
+// To keep old files readable, a new field is added at the end of its event, with the tag
+// file:"later", and its zero value must mean "not reported". Structs that several events
+// contain (Task, Attempt, Counters, NodeFacts) must never get a new field.
+type field struct {
+	name string // in JSON Lines, such as "task.index"
+	form form
+	limits
+	// elements are the fields of each element of a list, size is the bytes of an element in
+	// memory, and needed is how many of the fields stand in every element.
+	elements     []field
+	size, needed int
+
+	later  bool // whether the field, and those after it, are left out where none has a value
+	offset uintptr
+	typ    reflect.Type
 }
 
-func (t *Task) fields(v Visitor) {
-	v.Name((*string)(&t.Job))
-	v.Uint8((*uint8)(&t.Kind))
-	v.Int32(&t.Index)
+// form is how a field is stored.
+type form uint8
+
+const (
+	formWhen   form = iota // T, the time of the event itself
+	formTime               // any other time
+	formInt64              //
+	formInt32              //
+	formUint64             // any number
+	formUint8              // such as a level
+	formBool               //
+	formFloat              //
+	formName               // a text that many events share, such as a host or a queue
+	formText               // a text that is rarely the same in two events
+	formList               //
+	formMaybe              // a pointer to a struct that may be missing: a list of one element or none
+)
+
+// forms has the form of each type that is stored otherwise than its kind says, and of kinds.
+var forms = map[any]form{
+	reflect.TypeFor[Time](): formTime, reflect.Int64: formInt64, reflect.Int32: formInt32, reflect.Uint64: formUint64, reflect.Uint8: formUint8,
+	reflect.Bool: formBool, reflect.Float64: formFloat, reflect.String: formName, reflect.Slice: formList, reflect.Pointer: formMaybe,
 }
 
-func (a *Attempt) fields(v Visitor) {
-	a.Task.fields(v)
-	v.Int32(&a.Number)
-}
-
-// Fields implements Event: it passes each field of the event to a Visitor, such
-// as an encoder or a decoder.
-func (e *NodeUp) Fields(v Visitor) {
-	v.When(&e.T)
-	e.NodeFacts.fields(v)
-}
-
-// Fields implements Event: it passes each field of the event to a Visitor, such
-// as an encoder or a decoder.
-func (e *NodeDown) Fields(v Visitor) {
-	v.When(&e.T)
-	v.Name((*string)(&e.Node))
-	v.Name(&e.Reason)
-}
-
-// Fields implements Event: it passes each field of the event to a Visitor, such
-// as an encoder or a decoder.
-func (e *NodeCapacity) Fields(v Visitor) {
-	v.When(&e.T)
-	v.Name((*string)(&e.Node))
-	v.Int64(&e.MemoryBytes)
-	v.Int32(&e.VCores)
-}
-
-// Fields implements Event: it passes each field of the event to a Visitor, such
-// as an encoder or a decoder.
-func (e *NodeSpeed) Fields(v Visitor) {
-	v.When(&e.T)
-	v.Name((*string)(&e.Node))
-	v.Float64(&e.Speed)
-}
-
-// Fields implements Event: it passes each field of the event to a Visitor, such
-// as an encoder or a decoder.
-func (e *JobPredicted) Fields(v Visitor) {
-	v.When(&e.T)
-	v.Name((*string)(&e.Job))
-	v.Uint8(&e.DonePct)
-	v.Int64((*int64)(&e.End))
-}
-
-// Fields implements Event: it passes each field of the event to a Visitor, such
-// as an encoder or a decoder.
-func (e *NodeSample) Fields(v Visitor) {
-	v.When(&e.T)
-	v.Name((*string)(&e.Node))
-	v.Int64(&e.IntervalNs)
-	v.Float64(&e.CPUUser)
-	v.Float64(&e.CPUSystem)
-	v.Float64(&e.CPUIOWait)
-	v.Float64(&e.CPUSteal)
-	v.Int64(&e.CPUThrottledNs)
-	v.Float64(&e.Load1)
-	v.Int64(&e.MemoryUsedBytes)
-	v.Int64(&e.PageCacheBytes)
-	v.Int64(&e.MemoryFreeBytes)
-	v.Float64(&e.DiskReadBytesPerSec)
-	v.Float64(&e.DiskWriteBytesPerSec)
-	v.Float64(&e.DiskQueue)
-	v.Float64(&e.NetRecvBytesPerSec)
-	v.Float64(&e.NetSentBytesPerSec)
-	v.Int32(&e.ContainersRunning)
-	v.Int64(&e.AllocatedMemoryBytes)
-	v.Int32(&e.AllocatedVCores)
-	v.Int64(&e.HDFSCacheUsedBytes)
-	v.Int32(&e.AgentLostSamples)
-	v.Int64(&e.ClockOffsetNs)
-	v.Int64(&e.ClockUncertaintyNs)
-}
-
-// Fields implements Event: it passes each field of the event to a Visitor, such
-// as an encoder or a decoder.
-func (e *NodeLabel) Fields(v Visitor) {
-	v.When(&e.T)
-	v.Name((*string)(&e.Node))
-	v.Name(&e.Label)
-}
-
-// Fields implements Event: it passes each field of the event to a Visitor, such
-// as an encoder or a decoder.
-func (e *JobSubmitted) Fields(v Visitor) {
-	v.When(&e.T)
-	v.Name((*string)(&e.Job))
-	v.Name(&e.Name)
-	v.Name(&e.User)
-	v.Name(&e.Queue)
-	v.Int32(&e.Priority)
-	v.Int32(&e.Maps)
-	v.Int32(&e.Reduces)
-	v.Name(&e.Workload)
-	v.Int64(&e.MapMemoryBytes)
-	v.Int32(&e.MapVCores)
-	v.Int64(&e.ReduceMemoryBytes)
-	v.Int32(&e.ReduceVCores)
-	v.Float64(&e.SlowStart)
-	v.Name(&e.MapLabel)
-	v.Name(&e.ReduceLabel)
-	v.Bool(&e.Speculation)
-	if v.More(e.Pool != "" || e.Terms != Terms{} || e.Costs != "") {
-		v.Name(&e.Pool)
-		e.Terms.fields(v, e.Costs != "")
+// plans has the fields of each kind of event.
+var plans = func() (all [Kinds][]field) {
+	for k := range all {
+		if e := New(Kind(k)); e != nil {
+			all[k] = fieldsOf(reflect.TypeOf(e).Elem(), 0, "", false)
+			all[k][0].form = formWhen
+		}
 	}
-	if v.More(e.Costs != "") {
-		v.Name(&e.Costs)
+	return all
+}()
+
+// fieldsOf returns the fields of a struct, those of structs in it among them. maybe says
+// that the struct may be missing.
+func fieldsOf(t reflect.Type, offset uintptr, place string, maybe bool) (all []field) {
+	for i := range t.NumField() {
+		s := t.Field(i)
+		name, _, _ := strings.Cut(s.Tag.Get("json"), ",")
+		stored := s.Tag.Get("file")
+		f := field{
+			name: place + name, form: formOf(s.Type), limits: rangeOf(s, maybe),
+			later: strings.HasSuffix(stored, "later"), offset: offset + s.Offset, typ: s.Type,
+		}
+		if s.Type.Kind() == reflect.Struct {
+			below := f.name + "."
+			if s.Anonymous {
+				below = place
+			}
+			inner := fieldsOf(s.Type, f.offset, below, maybe || s.Tag.Get("range") == "maybe")
+			inner[0].later = f.later
+			all = append(all, inner...)
+			continue
+		}
+		if strings.HasPrefix(stored, "text") {
+			f.form = formText
+		}
+		if f.form == formList || f.form == formMaybe {
+			f.elementsOf(s.Type.Elem())
+		}
+		all = append(all, f)
 	}
+	return all
 }
 
-// fields visits the terms. The argument more says whether a later field of the event
-// has a value.
-func (t *Terms) fields(v Visitor, more bool) {
-	if !v.More(more || *t != Terms{}) {
-		return
-	}
-	v.Int64(&t.DeadlineMs)
-	v.Float64(&t.Price)
-	for _, h := range []*Hints{&t.Hints.Map, &t.Hints.Reduce} {
-		v.Uint8(&h.CPU)
-		v.Uint8(&h.Memory)
-		v.Uint8(&h.Disk)
-		v.Uint8(&h.Network)
-	}
-}
-
-// Fields implements Event: it passes each field of the event to a Visitor, such
-// as an encoder or a decoder.
-func (e *JobStarted) Fields(v Visitor) {
-	v.When(&e.T)
-	v.Name((*string)(&e.Job))
-	v.Name((*string)(&e.AMNode))
-	v.Int32(&e.AMAttempt)
-	v.Int64(&e.AMMemoryBytes)
-}
-
-// Fields implements Event: it passes each field of the event to a Visitor, such
-// as an encoder or a decoder.
-func (e *JobFinished) Fields(v Visitor) {
-	v.When(&e.T)
-	v.Name((*string)(&e.Job))
-	v.Uint8((*uint8)(&e.Outcome))
-	v.Text(&e.Diagnostics)
-	e.Counters.fields(v)
-	v.Int64(&e.DataLocalMaps)
-	v.Int64(&e.RackLocalMaps)
-	v.Int64(&e.OtherLocalMaps)
-	v.Int64(&e.LaunchedMaps)
-	v.Int64(&e.LaunchedReds)
-}
-
-// Fields implements Event: it passes each field of the event to a Visitor, such
-// as an encoder or a decoder.
-func (e *TaskScheduled) Fields(v Visitor) {
-	v.When(&e.T)
-	e.Task.fields(v)
-	v.Nodes(&e.SplitHosts)
-	v.Name(&e.Path)
-	v.Int64(&e.OffsetBytes)
-	v.Int64(&e.LengthBytes)
-	v.Blocks(&e.Blocks)
-}
-
-// Fields implements Event: it passes each field of the event to a Visitor, such
-// as an encoder or a decoder.
-func (e *TaskFinished) Fields(v Visitor) {
-	v.When(&e.T)
-	e.Task.fields(v)
-	v.Uint8((*uint8)(&e.Outcome))
-	v.Int32(&e.Winner)
-}
-
-// Fields implements Event: it passes each field of the event to a Visitor, such
-// as an encoder or a decoder.
-func (e *AttemptStarted) Fields(v Visitor) {
-	v.When(&e.T)
-	e.Attempt.fields(v)
-	v.Name((*string)(&e.Node))
-	v.Name(&e.Rack)
-	v.Text(&e.Container)
-	v.Uint8((*uint8)(&e.SplitLocality))
-	v.Uint8((*uint8)(&e.ReplicaLocality))
-	v.Int64(&e.SampleAgeNs)
-	v.Bool(&e.Speculative)
-}
-
-// Fields implements Event: it passes each field of the event to a Visitor, such
-// as an encoder or a decoder.
-func (e *AttemptFinished) Fields(v Visitor) {
-	v.When(&e.T)
-	e.Attempt.fields(v)
-	v.Uint8((*uint8)(&e.Outcome))
-	v.Bool(&e.Unlaunched)
-	v.Time(&e.MapDone)
-	v.Time(&e.ShuffleDone)
-	v.Time(&e.SortDone)
-	v.Text(&e.Error)
-	e.Counters.fields(v)
-	v.Name((*string)(&e.Node))
-	v.Uint8((*uint8)(&e.SplitLocality))
-}
-
-func (c *Counters) fields(v Visitor) {
-	v.Int64(&c.HDFSReadBytes)
-	v.Int64(&c.HDFSWrittenBytes)
-	v.Int64(&c.FileReadBytes)
-	v.Int64(&c.FileWrittenBytes)
-	v.Int64(&c.ShuffleBytes)
-	v.Int64(&c.MapOutputBytes)
-	v.Int64(&c.InputRecords)
-	v.Int64(&c.OutputRecords)
-	v.Int64(&c.SpilledRecords)
-	v.Int64(&c.CPUMs)
-	v.Int64(&c.GCMs)
-	v.Int64(&c.PhysicalBytes)
-}
-
-// Fields implements Event: it passes each field of the event to a Visitor, such
-// as an encoder or a decoder.
-func (e *BlockReplica) Fields(v Visitor) {
-	v.When(&e.T)
-	v.Uint64((*uint64)(&e.Block))
-	v.Name((*string)(&e.Node))
-	v.Name(&e.Path)
-	v.Int64(&e.OffsetBytes)
-	v.Int64(&e.LengthBytes)
-	v.Bool(&e.Gone)
-}
-
-// Fields implements Event: it passes each field of the event to a Visitor, such
-// as an encoder or a decoder.
-func (e *BlockCached) Fields(v Visitor) {
-	v.When(&e.T)
-	v.Uint64((*uint64)(&e.Block))
-	v.Name((*string)(&e.Node))
-	v.Bool(&e.Gone)
-}
-
-// Fields implements Event: it passes each field of the event to a Visitor, such
-// as an encoder or a decoder.
-func (e *Decision) Fields(v Visitor) {
-	v.When(&e.T)
-	v.Int64(&e.ID)
-	v.Name((*string)(&e.Job))
-	v.Uint8((*uint8)(&e.What))
-	v.Name((*string)(&e.Node))
-	v.Int32(&e.TaskIndex)
-	v.Int32(&e.BindIndex)
-	v.Name(&e.BindBranch)
-	v.Int64(&e.Group)
-	v.Name(&e.Reason)
-	if v.More(e.Values != "" || e.Seen != nil) {
-		v.Text(&e.Values)
-		e.seen(v)
-	}
-}
-
-// seen passes the field Seen to a Visitor, as a list of one element or none.
-func (e *Decision) seen(v Visitor) {
-	n := 0
-	if e.Seen != nil {
-		n = 1
-	}
-	if !v.More(n > 0) {
-		return
-	}
-	switch v.Count(n, 5) { // the fields that stand in each Seen
-	case 0:
-		e.Seen = nil
-		return
-	case n:
+// elementsOf sets what the elements of a list are.
+func (f *field) elementsOf(t reflect.Type) {
+	f.size = int(t.Size())
+	switch {
+	case t.Kind() != reflect.Struct:
+		f.elements = []field{{form: formOf(t), limits: limits{math.MinInt64, math.MaxInt64}, typ: t}}
+	case f.form == formMaybe:
+		f.elements = fieldsOf(t, 0, f.name+".", false)
 	default:
-		e.Seen = new(Seen)
+		f.elements = fieldsOf(t, 0, f.name+"[].", false)
 	}
-	e.Seen.fields(v)
+	for f.needed < len(f.elements) && !f.elements[f.needed].later {
+		f.needed++
+	}
 }
 
-// fields passes the fields to a Visitor, those first that are set most often: most
-// decisions end before More.
-func (s *Seen) fields(v Visitor) {
-	v.Bool(&s.OneNode)
-	v.Int64(&s.Limit)
-	v.Uint8((*uint8)(&s.WaitUnit))
-	v.Uint8((*uint8)(&s.Farthest))
-	if n := v.Count(len(s.Passed), 3); n != len(s.Passed) { // never so in an encoder or digest
-		s.Passed = make([]PassedJob, n)
+func formOf(t reflect.Type) form {
+	if form, ok := forms[t]; ok {
+		return form
 	}
-	for i := range s.Passed {
-		p := &s.Passed[i]
-		v.Name((*string)(&p.Job))
-		v.Uint8((*uint8)(&p.Why))
-		v.Int64(&p.Waited)
-	}
-	if !v.More(s.Waited != 0 || s.MorePassed != 0 || s.ViewAgeMs != 0 || len(s.Candidates) > 0 || s.MoreCandidates != 0) {
-		return
-	}
-	v.Int64(&s.Waited)
-	v.Int32(&s.MorePassed)
-	v.Int64(&s.ViewAgeMs)
-	if n := v.Count(len(s.Candidates), 4); n != len(s.Candidates) {
-		s.Candidates = make([]Candidate, n)
-	}
-	for i := range s.Candidates {
-		c := &s.Candidates[i]
-		v.Name((*string)(&c.Node))
-		v.Uint8((*uint8)(&c.Level))
-		v.Uint8((*uint8)(&c.Room))
-		v.Int64(&c.ForMs)
-	}
-	v.Int32(&s.MoreCandidates)
+	return forms[t.Kind()]
 }
 
-// Fields implements Event: it passes each field of the event to a Visitor, such
-// as an encoder or a decoder.
-func (e *Actuation) Fields(v Visitor) {
-	v.When(&e.T)
-	v.Int64(&e.Decision)
-	v.Time(&e.AskedAt)
-	v.Time(&e.GrantedAt)
-	v.Name(&e.Outcome)
-	v.Text(&e.Container)
-	e.Bound.fields(v)
-	v.Text(&e.Cause)
+// structOf returns where the struct of an event is.
+func structOf(e Event) unsafe.Pointer { return reflect.ValueOf(e).UnsafePointer() }
+
+// list returns where the elements of a list are, and how many.
+func (f *field) list(p unsafe.Pointer) (unsafe.Pointer, int) {
+	if f.form == formList {
+		list := *(*[]byte)(p) // of elements of any size
+		return unsafe.Pointer(unsafe.SliceData(list)), len(list)
+	}
+	if one := *(*unsafe.Pointer)(p); one != nil {
+		return one, 1
+	}
+	return nil, 0
 }
 
-// Fields implements Event: it passes each field of the event to a Visitor, such
-// as an encoder or a decoder.
-func (e *Heartbeat) Fields(v Visitor) {
-	v.When(&e.T)
-	v.Name((*string)(&e.Node))
-	v.Int64(&e.FreeMemoryBytes)
-	v.Int32(&e.FreeVCores)
-	v.Int32(&e.ContainersFree)
-	v.Int32(&e.RunningContainer)
+// resize gives a list n elements, and returns where they are.
+func (f *field) resize(p unsafe.Pointer, n int) unsafe.Pointer {
+	list := reflect.NewAt(f.typ, p).Elem()
+	switch {
+	case f.form == formList:
+		list.Grow(max(0, n-list.Len()))
+		list.SetLen(n)
+	case n == 0:
+		list.SetZero()
+	default:
+		list.Set(reflect.New(f.typ.Elem()))
+	}
+	return list.UnsafePointer()
 }
 
-// Fields implements Event: it passes each field of the event to a Visitor, such
-// as an encoder or a decoder.
-func (e *Note) Fields(v Visitor) {
-	v.When(&e.T)
-	v.Text(&e.Text)
+// anySet reports whether any of the fields of a struct has a value.
+func anySet(fields []field, at unsafe.Pointer) bool {
+	for i := range fields {
+		f := &fields[i]
+		v := reflect.NewAt(f.typ, unsafe.Add(at, f.offset)).Elem()
+		if f.form == formList && v.Len() > 0 || f.form != formList && !v.IsZero() {
+			return true
+		}
+	}
+	return false
 }
 
-func (f *NodeFacts) fields(v Visitor) {
-	v.Name((*string)(&f.Node))
-	v.Name(&f.Rack)
-	v.Int64(&f.MemoryBytes)
-	v.Int32(&f.VCores)
-	v.Int64(&f.CacheBytes)
-	v.Float64(&f.Cores)
-	v.Bool(&f.Worker)
+// ShiftTimes moves all times of an event by so much. Except for T, the time of the event
+// itself, a time of 0 means "not reported" and stays 0.
+func ShiftTimes(e Event, by Time) {
+	at := structOf(e)
+	for _, f := range plans[e.Kind()] {
+		t := (*Time)(unsafe.Add(at, f.offset))
+		if f.form == formWhen || f.form == formTime && *t != 0 {
+			*t += by
+		}
+	}
 }

@@ -12,7 +12,7 @@ type JobListed struct {
 	T   Time  `json:"t"`
 	Job JobID `json:"job" range:"some"`
 	// Name is the job's name in the list. Two jobs may have the same name.
-	Name   string `json:"name"`
+	Name   string `json:"name" file:"text"`
 	GapSec int64  `json:"gapSec"` // time, in seconds, between the submissions of the previous job and of this job, as the list says
 	// InputBytes is the number of bytes that the maps read, ShuffleBytes the
 	// number that the reduces fetch (0 for a job without reduces), and
@@ -22,22 +22,8 @@ type JobListed struct {
 	OutputBytes  int64 `json:"outputBytes"`
 	// Path is the path of the input. Jobs with the same path read the same
 	// blocks. A job without a path reads blocks that no other job reads.
-	Path string `json:"path,omitempty"`
-	Terms
-}
-
-// Fields implements Event: it passes each field of the event to a Visitor, such
-// as an encoder or a decoder.
-func (e *JobListed) Fields(v Visitor) {
-	v.When(&e.T)
-	v.Name((*string)(&e.Job))
-	v.Text(&e.Name)
-	v.Int64(&e.GapSec)
-	v.Int64(&e.InputBytes)
-	v.Int64(&e.ShuffleBytes)
-	v.Int64(&e.OutputBytes)
-	v.Name(&e.Path)
-	e.Terms.fields(v, false)
+	Path  string `json:"path,omitempty"`
+	Terms `file:"later"`
 }
 
 // ListRules say how many tasks a job of a list gets, and how long they take.

@@ -5,8 +5,8 @@
 // files, and FORMAT.md describes their bytes. This package also computes two
 // digests: two runs with equal digests had the same events or the same schedule.
 //
-// The method Fields of an event passes each of its fields to a Visitor.
-// Encoders, decoders and digests are Visitors.
+// How the fields of events are stored, hashed and checked is read from the structs and
+// their tags once (fields.go), so an event has no code of its own for that.
 package traces
 
 import (

@@ -430,10 +430,10 @@ func (im *importer) write() error {
 	if err != nil {
 		return err
 	}
-	move := &shift{}
+	by := traces.Time(0) // by which all times move, so that the first job is submitted at Time 0
 	if im.submitted >= datedNs && im.submitted < math.MaxInt64 {
-		move.by = im.submitted
-		h.StartUnixNs = int64(move.by)
+		by = -im.submitted
+		h.StartUnixNs = int64(im.submitted)
 	}
 	written := int64(0)
 	im.doing = "write"
@@ -441,7 +441,7 @@ func (im *importer) write() error {
 		if written++; written%tellEvery == 0 {
 			im.tell(written, im.sorter.Count())
 		}
-		e.Fields(move)
+		traces.ShiftTimes(e, by)
 		switch e := e.(type) {
 		case *traces.TaskScheduled:
 			if change != nil && e.Task.Kind == traces.Map {
@@ -463,29 +463,3 @@ func (im *importer) write() error {
 // later, the times of the files count from 1970; otherwise they count from some
 // other start.
 const datedNs = 1e17
-
-// shift is a traces.Visitor that moves all times of an event, so that the first
-// job is submitted at Time 0. Except for T, the time of the event itself, a
-// time of 0 means "not reported" and stays 0.
-type shift struct{ by traces.Time }
-
-func (s *shift) When(t *traces.Time) { *t -= s.by }
-
-func (s *shift) Time(t *traces.Time) {
-	if *t != 0 {
-		*t -= s.by
-	}
-}
-
-func (*shift) Int64(*int64)           {}
-func (*shift) Int32(*int32)           {}
-func (*shift) Uint8(*uint8)           {}
-func (*shift) Uint64(*uint64)         {}
-func (*shift) Float64(*float64)       {}
-func (*shift) Bool(*bool)             {}
-func (*shift) Name(*string)           {}
-func (*shift) More(bool) bool         { return true }
-func (*shift) Text(*string)           {}
-func (*shift) Nodes(*[]traces.Node)   {}
-func (*shift) Blocks(*[]traces.Block) {}
-func (*shift) Count(n, _ int) int     { return n }

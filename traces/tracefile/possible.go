@@ -9,20 +9,16 @@ import (
 // Possible finds the values in a trace that no cluster has, as Check does, for
 // commands that use the trace. Its memory does not depend on the trace.
 type Possible struct {
-	ranges rangeCheck
-	n      int64 // number of the event that is being checked, counted from 1
-	count  int64
-	first  Finding
-	err    error
+	n     int64 // number of the event that is being checked, counted from 1
+	count int64
+	first Finding
+	err   error
 }
 
 // NewPossible checks the header of a trace. It returns an error as the method Add
 // does.
 func NewPossible(h traces.Header) (*Possible, error) {
 	p := &Possible{}
-	p.ranges.wrong = func(kind traces.Kind, f field, value string) {
-		p.found(fmt.Sprintf("%v: %s is %s, want %s", kind, f.name, value, f.want()), f.text || !computed(kind))
-	}
 	checkHeader(h, func(what string, text bool) { p.found("header: "+what, text) })
 	return p, p.err
 }
@@ -32,7 +28,9 @@ func NewPossible(h traces.Header) (*Possible, error) {
 // what else is impossible.
 func (p *Possible) Add(e traces.Event) error {
 	p.n++
-	p.ranges.event(e)
+	traces.OutOfRange(e, func(what string, text bool) {
+		p.found(fmt.Sprintf("%v: %s", e.Kind(), what), text || !computed(e.Kind()))
+	})
 	return p.err
 }
 

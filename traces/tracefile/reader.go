@@ -306,7 +306,7 @@ func (s *records) record() (byte, string, error) {
 			if kind, body, ok := s.dec.record(); ok {
 				return kind, body, nil
 			}
-			if s.dec.bad {
+			if s.dec.Bad {
 				return 0, "", s.damaged()
 			}
 		}
@@ -328,7 +328,7 @@ func (s *records) damaged() error {
 	s.started = false
 	return &DamageError{
 		Path: s.scan.path, Offset: s.block.offset,
-		Reason: fmt.Sprintf("bad record at byte %d of the block", s.dec.at),
+		Reason: fmt.Sprintf("bad record at byte %d of the block", s.dec.At),
 	}
 }
 

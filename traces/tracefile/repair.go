@@ -216,7 +216,7 @@ func readable(b block, total *tally) bool {
 				t.foreign++
 			}
 		}
-		if src.dec.bad {
+		if src.dec.Bad {
 			return false
 		}
 	}

@@ -20,7 +20,6 @@ type sanity struct {
 	jobs      map[traces.JobID]*jobState
 	tasks     map[traces.Task]*taskState
 	decisions map[int64]bool
-	ranges    rangeCheck
 }
 
 type jobState struct {
@@ -56,9 +55,6 @@ func newSanity(h traces.Header, r *Report) *sanity {
 	for _, n := range h.Cluster.Nodes {
 		s.nodes[n.Node] = true
 	}
-	s.ranges.wrong = func(kind traces.Kind, f field, value string) {
-		s.impossible("%v: %s is %s, want %s", kind, f.name, value, f.want())
-	}
 	checkHeader(h, func(what string, _ bool) { s.impossible("header: %s", what) })
 	return s
 }
@@ -85,7 +81,7 @@ func (s *sanity) impossible(format string, args ...any) {
 
 func (s *sanity) add(e traces.Event) {
 	s.n++
-	s.ranges.event(e)
+	traces.OutOfRange(e, func(what string, _ bool) { s.impossible("%v: %s", e.Kind(), what) })
 	if t := e.At(); s.n > 1 && t < s.last {
 		s.warn("%v at %d ns comes after one at %d ns", e.Kind(), t, s.last)
 	} else {

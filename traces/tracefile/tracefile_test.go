@@ -146,9 +146,7 @@ func TestNewerFiles(t *testing.T) {
 		w.events++
 		w.tally.addForeign(200, 1)
 		// A note with one more field.
-		w.block.body = w.block.body[:0]
-		note.Fields(&w.block)
-		w.block.body = append(w.block.body, 0x80, 0x01)
+		w.block.body = append(traces.AppendFields(nil, note, w.block.lastT, w.block.number), 0x80, 0x01)
 		w.block.block = appendRecord(w.block.block, byte(traces.KindNote), w.block.body)
 		w.events++
 		w.Flush()
