@@ -26,9 +26,10 @@ func TestBehaviourReachesSimulator(t *testing.T) {
 		}
 		return fmt.Sprint(s.Actuator, s.Splits, s.MapSlots, s.ReduceSlots, s.CacheReads, s.NodeFetches, s.Speculation, s.Faults, s.Capacity)
 	}
-	plain := simulated(config.Behaviour{})
+	base := config.Behaviour{MapSlots: 1, ReduceSlots: 1} // neither can be without the other
+	plain := simulated(base)
 	for i, o := range option.Of(new(config.Behaviour)) {
-		var b config.Behaviour
+		b := base
 		if err := option.Of(&b)[i].Set(texts[o.Name]); err != nil {
 			t.Errorf("give a text for %s: %v", o.Name, err)
 		} else if simulated(b) == plain {

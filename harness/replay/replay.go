@@ -199,7 +199,10 @@ func (c *Config) prepare() (*sim.Config, traces.Header, error) {
 		return nil, h, errors.New("replay: recorded durations do not differ between repeats; give a calibration to model durations")
 	}
 	x.Loads, x.IdleLoad = c.Calibration.Loads()
-	x.MapSlots, x.ReduceSlots = h.MapSlots, h.ReduceSlots
+	if x.MapSlots, x.ReduceSlots = h.MapSlots, h.ReduceSlots; (x.MapSlots == 0) != (x.ReduceSlots == 0) {
+		return nil, h, fmt.Errorf("replay: %d map slots and %d reduce slots a node: tasks of one kind would wait for ever; give the number of both",
+			x.MapSlots, x.ReduceSlots)
+	}
 	if x.Splits, err = valueOf(splitKinds, "splits", h.Splits); err != nil {
 		return nil, h, err
 	}
@@ -270,9 +273,7 @@ func (c *Config) header() traces.Header {
 		h.Actuator = config.ActuatorNone
 	}
 	if c.Model.Model != config.ModelYARN {
-		if h.MapSlots, h.ReduceSlots = old.MapSlots, old.ReduceSlots; c.MapSlots+c.ReduceSlots > 0 {
-			h.MapSlots, h.ReduceSlots = int32(c.MapSlots), int32(c.ReduceSlots)
-		}
+		h.MapSlots, h.ReduceSlots = cmp.Or(int32(c.MapSlots), old.MapSlots), cmp.Or(int32(c.ReduceSlots), old.ReduceSlots)
 	}
 	for made, is := range map[string]bool{"durations": c.Modelled, "replicas": c.Change.PlacesBlocks(), "schedule": true} {
 		if is && !slices.Contains(h.Synthetic, made) {
