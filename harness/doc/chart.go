@@ -62,30 +62,7 @@ type ChartRow struct {
 // there are none, and a value that is infinite or not a number is not drawn.
 type Point struct{ Value, Lo, Hi float64 }
 
-// Heat is a table of words in which the tone of a cell is its background, so that
-// many cells are seen at once. What a cell stands for in full is shown when a reader
-// points at it, and is in a table beside.
-type Heat struct {
-	Name    string
-	Columns []string
-	Rows    []HeatRow
-}
-
-// HeatRow is a row of a Heat. An inner row belongs to the row above it.
-type HeatRow struct {
-	Name  string
-	Inner bool
-	Cells []HeatCell
-}
-
-// HeatCell is a cell of a Heat.
-type HeatCell struct {
-	Words, Detail string
-	Tone          Tone
-}
-
 func (*Chart) part() {}
-func (*Heat) part()  {}
 
 // bounded reports whether the point's interval can be drawn.
 func (p Point) bounded() bool { return drawn(p.Lo) && drawn(p.Hi) }

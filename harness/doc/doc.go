@@ -90,6 +90,9 @@ type Table struct {
 	Rows    [][]Cell
 	// Sorted says that readers of a page can sort and search the rows.
 	Sorted bool
+	// Heat says that the tone of a cell is its background, so that many cells are seen at
+	// once. Only pages show such a table; there has to be one beside it.
+	Heat bool
 }
 
 func (Heading) part()    {}
@@ -134,8 +137,6 @@ func empty(p Part) bool {
 	case *Chart:
 		return len(p.Rows) == 0
 	case *Forest:
-		return len(p.Rows) == 0
-	case *Heat:
 		return len(p.Rows) == 0
 	}
 	_, texts, are := remarks(p)
@@ -187,9 +188,11 @@ func (d Doc) unfolded() (list Doc) {
 			list = append(list, Text(p))
 		case Command:
 			list = append(list, Text(p.line()))
-		case Cards, Files, Glossary, *Embed, *Chart, *Forest, *Heat:
+		case Cards, Files, Glossary, *Embed, *Chart, *Forest:
 		default:
-			list = append(list, p)
+			if t, is := p.(*Table); !is || !t.Heat {
+				list = append(list, p)
+			}
 		}
 	}
 	return list
@@ -337,6 +340,7 @@ type Cell struct {
 	// one without bounds.
 	interval, bounded bool
 	spread            *spread
+	detail            string // shown when a reader of a page points at the cell
 	after             string // words after the number and its interval, such as a p-value
 	tone              Tone
 }
@@ -431,6 +435,9 @@ func (c Cell) As(words string) Cell { c.words = words; return c }
 
 // After returns the cell with words after its number.
 func (c Cell) After(words string) Cell { c.after = words; return c }
+
+// Detail returns the cell with words that are shown when a reader of a page points at it.
+func (c Cell) Detail(words string) Cell { c.detail = words; return c }
 
 // In returns the cell with a tone.
 func (c Cell) In(t Tone) Cell { c.tone = t; return c }

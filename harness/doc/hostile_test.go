@@ -28,7 +28,7 @@ func everywhere(name string) doc.Doc {
 	t.Add(doc.Number(2, "s").As(name), doc.Words(name))
 	c := &doc.Chart{Name: name, Title: name, Unit: name, X: name, Columns: []string{name, "b"}, Rows: []doc.ChartRow{{Name: name, Points: []doc.Point{{Value: 1}, {Value: 2}}}}}
 	f := &doc.Forest{Title: name, Rows: []doc.ForestRow{{Name: name, Unit: name, Verdict: name, Tone: doc.Good, Ours: doc.Point{Value: 1, Lo: 0, Hi: 2}, Published: 3}}}
-	h := &doc.Heat{Columns: []string{name, "b"}, Rows: []doc.HeatRow{{Name: name, Cells: []doc.HeatCell{{Words: name, Detail: name, Tone: doc.Bad}}}}}
+	h := &doc.Table{Heat: true, Columns: []string{name, "b"}, Rows: [][]doc.Cell{{doc.Words(name), doc.Words(name).In(doc.Bad).Detail(name)}}}
 	return doc.Doc{doc.Heading(name), doc.Text(name), t, doc.List{name}, doc.Notes{name}, doc.Warnings{name}, c, f, h}
 }
 

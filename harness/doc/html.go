@@ -163,8 +163,6 @@ func (h *hypertext) parts(d Doc) error {
 			}
 		case *Forest:
 			h.forest(p)
-		case *Heat:
-			h.heat(p)
 		case *Table:
 			h.table(p)
 		}
@@ -256,7 +254,7 @@ func (h *hypertext) table(t *Table) {
 	t = t.known()
 	numbers, _ := t.split()
 	name := escaped(cmp.Or(t.Name, "table"))
-	h.add("<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"%s\"><table%s><caption>%[1]s</caption>\n", name, class(when(len(t.Columns) >= manyColumns, "many"), when(t.Sorted, "sorted")))
+	h.add("<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"%s\"><table%s><caption>%[1]s</caption>\n", name, class(when(t.Heat, "heat"), when(len(t.Columns) >= manyColumns && !t.Heat, "many"), when(t.Sorted, "sorted")))
 	if !t.headless() {
 		h.WriteString("<thead><tr>")
 		for k, name := range t.Columns {
@@ -284,6 +282,9 @@ func (h *hypertext) table(t *Table) {
 			if t.Sorted && c.isNumber() && drawn(c.value) {
 				attributes += fmt.Sprintf(` data-value="%.7g"`, c.value)
 			}
+			if c.detail != "" {
+				attributes += ` title="` + escaped(c.detail) + `"`
+			}
 			if k == 0 {
 				h.add(`<th scope="row"%s>%s</th>`, attributes, h.named(text, shown))
 			} else {
@@ -303,7 +304,7 @@ func (h *hypertext) table(t *Table) {
 
 // known returns the table without the columns that have nothing but "-".
 func (t *Table) known() *Table {
-	x := &Table{Name: t.Name, Sorted: t.Sorted, Rows: make([][]Cell, len(t.Rows))}
+	x := &Table{Name: t.Name, Sorted: t.Sorted, Heat: t.Heat, Rows: make([][]Cell, len(t.Rows))}
 	for k, name := range t.Columns {
 		if k > 0 && len(t.Rows) > 0 && !slices.ContainsFunc(t.Rows, func(row []Cell) bool { return k < len(row) && row[k].String() != "-" }) {
 			continue
@@ -331,26 +332,4 @@ func (c Cell) width(number bool) string {
 		return "whole token"
 	}
 	return ""
-}
-
-// heat writes a heat map as a table.
-func (h *hypertext) heat(p *Heat) {
-	label := escaped(cmp.Or(p.Name, "heat map"))
-	h.add(`<div class="scroll" tabindex="0" role="group" aria-label="%s"><table class="heat"><caption>%[1]s</caption><thead><tr>`, label)
-	for _, name := range p.Columns {
-		h.add(`<th scope="col">%s</th>`, escaped(name))
-	}
-	h.WriteString("</tr></thead>\n<tbody>")
-	for _, row := range p.Rows {
-		h.add(`<tr%s><th scope="row">%s</th>`, class(when(row.Inner, "inner")), escaped(row.Name))
-		for _, c := range row.Cells {
-			title := ""
-			if c.Detail != "" {
-				title = ` title="` + escaped(c.Detail) + `"`
-			}
-			h.add(`<td%s%s>%s</td>`, class(string(c.Tone)), title, escaped(c.Words))
-		}
-		h.WriteString("</tr>\n")
-	}
-	h.WriteString("</tbody></table></div>\n")
 }

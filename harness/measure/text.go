@@ -111,7 +111,7 @@ func (i *Figures) rest() doc.Doc {
 	if i.Load != nil {
 		d = append(d, i.Load.Doc()...)
 	}
-	return append(append(d, estimatesDoc(i.Estimates)...), predictionsDoc(i.Predictions)...)
+	return append(d, i.expected()...)
 }
 
 // completions returns a table of the times of all jobs, and of each class of jobs.

@@ -220,37 +220,37 @@ func (m *Matrix) leftOut() doc.Notes {
 
 // heat shows the verdicts of all readings at once, by colour. What each stands for is
 // shown when a reader points at it.
-func (m *Matrix) heat() *doc.Heat {
-	h := &doc.Heat{Name: "verdicts", Columns: []string{"reading"}}
+func (m *Matrix) heat() *doc.Table {
+	h := &doc.Table{Heat: true, Name: "verdicts", Columns: []string{"reading"}}
 	for _, c := range m.Claims {
 		h.Columns = append(h.Columns, c.ID)
 	}
-	cell := func(id string, v Verdict, mark, of string, c Cell, unit string) doc.HeatCell {
-		return doc.HeatCell{Words: short[v] + mark, Tone: tones[v], Detail: fmt.Sprintf("%s, %s: %s, %s", id, of, v, c.in(unit))}
+	cell := func(id string, v Verdict, mark, of string, c Cell, unit string) doc.Cell {
+		return doc.Words(short[v] + mark).In(tones[v]).Detail(fmt.Sprintf("%s, %s: %s, %s", id, of, v, c.in(unit)))
 	}
 	for i := range m.Readings {
 		r := &m.Readings[i]
-		row := doc.HeatRow{Name: r.Reading}
+		row := []doc.Cell{doc.Words(r.Reading)}
 		for k := range r.Criteria {
 			c := &r.Criteria[k]
-			row.Cells = append(row.Cells, cell(c.ID, c.Verdict, c.mark(), r.Reading, Cell{c.Ours, c.CI95}, c.Unit))
+			row = append(row, cell(c.ID, c.Verdict, c.mark(), r.Reading, Cell{c.Ours, c.CI95}, c.Unit))
 		}
-		h.Rows = append(h.Rows, row)
+		h.Add(row...)
 		if !m.isNamed(r.Reading) {
 			continue
 		}
 		for k, control := range m.Controls {
-			row := doc.HeatRow{Name: control + " in its place", Inner: true}
+			row := []doc.Cell{doc.Words("· " + control + " in its place")}
 			for j := range r.Criteria {
 				c := &r.Criteria[j]
 				if len(c.Controls) == 0 {
-					row.Cells = append(row.Cells, doc.HeatCell{Detail: c.ID + " is not about the paper's scheduler"})
+					row = append(row, doc.Words("").Detail(c.ID+" is not about the paper's scheduler"))
 					continue
 				}
 				x := &c.Controls[k]
-				row.Cells = append(row.Cells, cell(c.ID, x.Verdict, "", control+" in "+r.Reading, Cell{x.Ours, x.CI95}, c.Unit))
+				row = append(row, cell(c.ID, x.Verdict, "", control+" in "+r.Reading, Cell{x.Ours, x.CI95}, c.Unit))
 			}
-			h.Rows = append(h.Rows, row)
+			h.Add(row...)
 		}
 	}
 	return h

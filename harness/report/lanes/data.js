@@ -124,14 +124,14 @@ class Trial {
       maps: column('jobMaps')[i], reduces: column('jobReduces')[i], bars: [],
     }));
     this.jobPlace = new Map(this.jobs.map((j, i) => [j.id, i]));
-    for (const name of ['length', 'waited', 'node', 'lane', 'job', 'index', 'number', 'flags', 'first', 'second', 'read', 'shuffled', 'written', 'cpu', 'error']) {
+    for (const name of ['length', 'waited', 'node', 'lane', 'job', 'index', 'number', 'flags', 'first', 'second', 'read', 'shuffled', 'written', 'busy', 'error']) {
       this[name === 'length' ? 'lasts' : name === 'first' ? 'part1' : name === 'second' ? 'part2' : name] = column(name);
     }
     this.from = times('from');
     this.count = this.from.length;
     this.to = this.from.map((t, i) => t + this.lasts[i]);
     this.decisions = {
-      id: column('decisionId'), before: column('decisionBefore'), reason: column('decisionReason'), outcome: column('decisionOutcome'), asked: column('decisionAsked'), bind: column('decisionBind'),
+      id: column('decisionID'), before: column('decisionBefore'), reason: column('decisionReason'), outcome: column('decisionOutcome'), asked: column('decisionAsked'), bind: column('decisionBind'),
     };
     let decided = 0; // decisions are in the order of their attempts
     this.decision = this.flags.map((f) => ((f >> 10) & 1 ? ++decided : 0));

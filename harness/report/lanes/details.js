@@ -53,7 +53,7 @@ function facts(trial, i) {
   }
   add(trial.isReduce(i) ? 'Fetched' : 'Read', bytes(trial.isReduce(i) ? trial.shuffled[i] : trial.read[i]));
   add(trial.isReduce(i) ? 'Wrote' : 'Put out', bytes(trial.written[i]));
-  add('CPU time', trial.cpu[i] < 0 ? '' : time(trial.cpu[i]));
+  add('CPU time', trial.busy[i] < 0 ? '' : time(trial.busy[i]));
   if (trial.isSpeculative(i)) add('Speculative', 'yes: started beside a running attempt of the same task');
   const d = trial.decision[i] - 1;
   if (d >= 0) {

@@ -6,6 +6,8 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
+	"reflect"
+	"strings"
 
 	"heddle/traces"
 	"heddle/traces/printable"
@@ -87,7 +89,7 @@ func (d *data) encode(why [][]string) string {
 	}
 	b.nodes(d)
 	b.jobs(d)
-	b.bars(d)
+	b.attempts(d)
 	b.why(why)
 	b.grid(d.grid)
 	return b.packed()
@@ -108,38 +110,53 @@ func (b *block) packed() string {
 	return base64.StdEncoding.EncodeToString(out.Bytes())
 }
 
+// columns stores the fields of rows, each field of all rows as a column of its name.
+func columns[T any](b *block, rows []T) {
+	for k, field := range reflect.VisibleFields(reflect.TypeFor[T]()) {
+		b.column(strings.ToLower(field.Name[:1])+field.Name[1:], len(rows), func(i int) int64 { return reflect.ValueOf(rows[i]).Field(k).Int() })
+	}
+}
+
 func (b *block) nodes(d *data) {
 	h := &b.head
-	racks := map[string]int{}
+	racks := map[string]int64{}
+	var rows []struct{ NodeRack, NodeWorker, NodeSlots int64 }
 	for _, n := range d.nodes {
 		if _, ok := racks[n.rack]; !ok {
-			racks[n.rack] = len(h.Racks)
+			racks[n.rack] = int64(len(h.Racks))
 			h.Racks = append(h.Racks, printable.Line(n.rack))
 		}
 		h.Nodes = append(h.Nodes, printable.Line(n.name))
+		rows = append(rows, struct{ NodeRack, NodeWorker, NodeSlots int64 }{racks[n.rack], flag(n.worker, 1), n.slots})
 	}
-	b.column("nodeRack", len(d.nodes), func(i int) int64 { return int64(racks[d.nodes[i].rack]) })
-	b.column("nodeWorker", len(d.nodes), func(i int) int64 { return oneIf(d.nodes[i].worker, 1) })
-	b.column("nodeSlots", len(d.nodes), func(i int) int64 { return d.nodes[i].slots })
+	columns(b, rows)
+}
+
+// jobRow, barRow and so on have what the page knows of a job, an attempt and so on. Their
+// fields are columns of a block.
+type jobRow struct{ JobName, JobSubmit, JobEnd, JobOutcome, JobMaps, JobReduces int64 }
+
+type barRow struct {
+	From, Length, Waited, Node, Lane, Job, Index, Number, Flags int64
+	First, Second                                               int64 // ends of parts since the start, plus 1; 0 for none
+	Read, Shuffled, Written, Busy, Error                        int64 // Busy is the CPU time in ms
+}
+
+type masterRow struct{ MasterNode, MasterJob, MasterFrom, MasterTo, MasterLane int64 }
+
+type decisionRow struct {
+	DecisionID, DecisionReason, DecisionOutcome int64
+	DecisionBind                                int64 // 0: nothing was expected; 1: the map that came; else the map's index plus 2
+	DecisionBefore, DecisionAsked               int64 // from the decision to the attempt's start, and to the container, in ms
 }
 
 func (b *block) jobs(d *data) {
+	var rows []jobRow
 	for _, j := range d.jobs {
 		b.head.JobIDs = append(b.head.JobIDs, printable.Line(j.id))
+		rows = append(rows, jobRow{int64(j.name), j.submit, j.end, int64(j.outcome), int64(j.maps), int64(j.reduces)})
 	}
-	for _, c := range []struct {
-		name string
-		of   func(j *job) int64
-	}{
-		{"jobName", func(j *job) int64 { return int64(j.name) }},
-		{"jobSubmit", func(j *job) int64 { return j.submit }},
-		{"jobEnd", func(j *job) int64 { return j.end }},
-		{"jobOutcome", func(j *job) int64 { return int64(j.outcome) }},
-		{"jobMaps", func(j *job) int64 { return int64(j.maps) }},
-		{"jobReduces", func(j *job) int64 { return int64(j.reduces) }},
-	} {
-		b.column(c.name, len(d.jobs), func(i int) int64 { return c.of(&d.jobs[i]) })
-	}
+	columns(b, rows)
 }
 
 // Bits of a bar's flags.
@@ -152,82 +169,53 @@ const (
 	flagDecided     = 1 << 10
 )
 
-func oneIf(set bool, value int64) int64 {
+func flag(set bool, value int64) int64 {
 	if set {
 		return value
 	}
 	return 0
 }
 
-func (b *block) bars(d *data) {
+// attempts stores bars, the decisions that started them in the order of these, and
+// ApplicationMasters.
+func (b *block) attempts(d *data) {
 	lane, masterLane := lanes(d)
-	bars := func(name string, of func(x *bar) int64) {
-		b.column(name, len(d.bars), func(i int) int64 { return of(&d.bars[i]) })
-	}
-	part := func(x *bar, t int64) int64 { // since the start, plus 1; 0 for none
-		if t == 0 {
-			return 0
-		}
-		return min(max(t-x.from, 0), x.to-x.from) + 1
-	}
-	bars("from", func(x *bar) int64 { return x.from })
-	bars("length", func(x *bar) int64 { return x.to - x.from })
-	bars("waited", func(x *bar) int64 { return x.waited })
-	bars("node", func(x *bar) int64 { return int64(x.node) })
-	b.column("lane", len(lane), func(i int) int64 { return lane[i] })
-	bars("job", func(x *bar) int64 { return int64(x.job) })
-	bars("index", func(x *bar) int64 { return int64(x.index) })
-	bars("number", func(x *bar) int64 { return int64(x.number) })
-	bars("flags", func(x *bar) int64 {
-		return oneIf(x.kind == traces.Reduce, flagReduce) | oneIf(x.spec, flagSpeculative) |
-			int64(x.outcome)<<shiftOutcome | int64(x.replica)<<shiftReplica | int64(x.split)<<shiftSplit | oneIf(x.decision > 0, flagDecided)
-	})
-	bars("first", func(x *bar) int64 { return part(x, x.first) })
-	bars("second", func(x *bar) int64 { return part(x, x.second) })
-	bars("read", func(x *bar) int64 { return rounded(x.read) })
-	bars("shuffled", func(x *bar) int64 { return rounded(x.shuffled) })
-	bars("written", func(x *bar) int64 { return rounded(x.written) })
-	bars("cpu", func(x *bar) int64 { return x.cpuMs })
-	bars("error", func(x *bar) int64 { return int64(x.error) })
-	for _, c := range []struct {
-		name string
-		of   func(i int) int64
-	}{
-		{"masterNode", func(i int) int64 { return int64(d.masters[i].node) }},
-		{"masterJob", func(i int) int64 { return int64(d.masters[i].job) }},
-		{"masterFrom", func(i int) int64 { return d.masters[i].from }},
-		{"masterTo", func(i int) int64 { return d.masters[i].to }},
-		{"masterLane", func(i int) int64 { return masterLane[i] }},
-	} {
-		b.column(c.name, len(d.masters), c.of)
-	}
-	var decided []*bar // bars with a decision, in their order
+	var bars []barRow
+	var decisions []decisionRow
 	for i := range d.bars {
-		if d.bars[i].decision > 0 {
-			decided = append(decided, &d.bars[i])
-		}
-	}
-	for _, c := range []struct {
-		name string
-		of   func(x *decision, b *bar) int64
-	}{
-		{"decisionId", func(x *decision, _ *bar) int64 { return x.id }},
-		{"decisionReason", func(x *decision, _ *bar) int64 { return int64(x.reason) }},
-		{"decisionOutcome", func(x *decision, _ *bar) int64 { return int64(x.outcome) }},
-		{"decisionBind", func(x *decision, b *bar) int64 { // 0: nothing was expected; 1: the map that came; else the map's index plus 2
-			switch x.bind {
-			case unknown:
+		x := &d.bars[i]
+		part := func(t int64) int64 {
+			if t == 0 {
 				return 0
-			case b.index:
-				return 1
 			}
-			return int64(x.bind) + 2
-		}},
-		{"decisionBefore", func(x *decision, b *bar) int64 { return b.from - x.at }},
-		{"decisionAsked", func(x *decision, _ *bar) int64 { return x.askedMs }},
-	} {
-		b.column(c.name, len(decided), func(i int) int64 { return c.of(&d.decisions[decided[i].decision-1], decided[i]) })
+			return min(max(t-x.from, 0), x.to-x.from) + 1
+		}
+		flags := flag(x.kind == traces.Reduce, flagReduce) | flag(x.spec, flagSpeculative) | flag(x.decision > 0, flagDecided) |
+			int64(x.outcome)<<shiftOutcome | int64(x.replica)<<shiftReplica | int64(x.split)<<shiftSplit
+		bars = append(bars, barRow{
+			x.from, x.to - x.from, x.waited, int64(x.node), lane[i], int64(x.job), int64(x.index), int64(x.number), flags,
+			part(x.first), part(x.second), rounded(x.read), rounded(x.shuffled), rounded(x.written), x.cpuMs, int64(x.error),
+		})
+		if x.decision == 0 {
+			continue
+		}
+		y := &d.decisions[x.decision-1]
+		bind := int64(y.bind) + 2
+		switch y.bind {
+		case unknown:
+			bind = 0
+		case x.index:
+			bind = 1
+		}
+		decisions = append(decisions, decisionRow{y.id, int64(y.reason), int64(y.outcome), bind, x.from - y.at, y.askedMs})
 	}
+	var masters []masterRow
+	for i, m := range d.masters {
+		masters = append(masters, masterRow{int64(m.node), int64(m.job), m.from, m.to, masterLane[i]})
+	}
+	columns(b, bars)
+	columns(b, masters)
+	columns(b, decisions)
 }
 
 // rounded keeps four digits of a number of bytes, which is more than is shown.
