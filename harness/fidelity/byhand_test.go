@@ -26,7 +26,7 @@ func TestSumByHand(t *testing.T) {
 		{MeasuredMs: 200, PredictedMs: 188, ErrorPct: -6, MakespanErrorPct: 7, MapDistancePct: 20, MapKS: 0.2, LocalityPoints: 6},
 		{MeasuredMs: 300, PredictedMs: 327, ErrorPct: 9, MakespanErrorPct: 0, MapDistancePct: 30, MapKS: 0.6, LocalityPoints: 0},
 	}}
-	w.sum()
+	w.sum(nil)
 	for _, x := range []struct {
 		name      string
 		got, want float64
@@ -53,7 +53,7 @@ func TestSumByHand(t *testing.T) {
 	}
 	// An error has no sign, so its interval ends at 0.
 	v := Own{Trials: []Prediction{{MeasuredMs: 1, ErrorPct: 0.1}, {MeasuredMs: 1, ErrorPct: -30}}}
-	if v.sum(); v.CI95Pct[0] != 0 || !(v.CI95Pct[1] > 100) {
+	if v.sum(nil); v.CI95Pct[0] != 0 || !(v.CI95Pct[1] > 100) {
 		t.Errorf("errors of 0.1 and 30 %% are within %v", v.CI95Pct)
 	}
 	r := Report{Own: []Own{{Model: "a", MeanAbsErrorPct: 3}, {Model: "b", MeanAbsErrorPct: 8}, {Model: "c", MeanAbsErrorPct: 5}}}

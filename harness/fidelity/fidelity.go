@@ -214,15 +214,7 @@ func OfRun(run *results.Run, o Options) (*Report, error) {
 		return nil, fmt.Errorf("fidelity of %s: %w: a trial is predicted from the other repeats of its workload, and none has two that are finished; run it with repeats: 2 or more", dir, ErrNothing)
 	}
 	for i := range r.Own {
-		own := &r.Own[i]
-		own.sum()
-		for k, m := range o.Metrics {
-			var values []metricValue
-			for _, t := range own.Trials {
-				values = append(values, t.metrics[k])
-			}
-			own.Metrics = append(own.Metrics, errorOf(m, values))
-		}
+		r.Own[i].sum(o.Metrics)
 	}
 	if r.Counterfactual, err = counterfactuals(groups, o); err != nil {
 		return nil, fmt.Errorf("fidelity of %s: %w", dir, err)
@@ -357,15 +349,21 @@ func predictOwn(m measured, fits map[left]func() (fit, error), o Options) (Predi
 	if err != nil {
 		return Prediction{}, err
 	}
-	was := m.figures
-	x := Prediction{Trial: m.name, CalibratedOn: f.trials, MeasuredMs: was.MeanCompletionMs, PredictedMs: completion(again)}
+	x := predictionOf(m.name, m.figures, again, o.Metrics)
+	x.CalibratedOn = f.trials
+	return x, nil
+}
+
+// predictionOf holds the figures of a trial against those of its replays.
+func predictionOf(name string, was *measure.Figures, again []*measure.Figures, metrics []measure.Metric) Prediction {
+	x := Prediction{Trial: name, MeasuredMs: was.MeanCompletionMs, PredictedMs: completion(again)}
 	x.ErrorPct = percent(x.PredictedMs, x.MeasuredMs)
 	x.MakespanErrorPct = percent(mean(again, func(f *measure.Figures) float64 { return f.MakespanMs }), was.MakespanMs)
 	x.MapDistancePct, x.MapKS = distance(was, again, (*measure.Figures).MapDurations)
 	x.ReduceDistancePct, x.ReduceKS = distance(was, again, (*measure.Figures).ReduceRests)
 	x.LocalityPoints = localityPoints(was, again)
-	x.metrics = valuesOf(o.Metrics, was, again)
-	return x, nil
+	x.metrics = valuesOf(metrics, was, again)
+	return x
 }
 
 // localityPoints returns the largest difference between the measured and the simulated
@@ -415,32 +413,37 @@ func percent(is, was float64) float64 { return 100 * (is - was) / was }
 
 // sum sets the errors of a workload's replays to the mean of the errors of its
 // trials.
-func (w *Own) sum() {
-	var abs, signed, was, is []float64
-	column := func(of func(t *Prediction) float64) compare.Number {
-		var xs []float64
+func (w *Own) sum(metrics []measure.Metric) {
+	column := func(of func(t *Prediction) float64) (xs []float64) {
 		for i := range w.Trials {
 			xs = append(xs, of(&w.Trials[i]))
 		}
-		return compare.Number(stats.Mean(xs).Value)
+		return xs
 	}
-	for _, t := range w.Trials {
-		abs, signed = append(abs, math.Abs(t.ErrorPct)), append(signed, t.PredictedMs-t.MeasuredMs)
-		was, is = append(was, t.MeasuredMs), append(is, t.PredictedMs)
+	mean := func(of func(t *Prediction) float64) compare.Number {
+		return compare.Number(stats.Mean(column(of)).Value)
 	}
-	e, mean := stats.Mean(abs), stats.Mean(was).Value
+	was := column(func(t *Prediction) float64 { return t.MeasuredMs })
+	e := stats.Mean(column(func(t *Prediction) float64 { return math.Abs(t.ErrorPct) }))
+	bias := stats.Mean(column(func(t *Prediction) float64 { return t.PredictedMs - t.MeasuredMs }))
+	all := stats.Mean(was).Value
 	w.MeanAbsErrorPct, w.CI95Pct = compare.Number(e.Value), compare.Interval{max(0, e.Lo), e.Hi}
-	bias := stats.Mean(signed)
-	w.BiasPct = compare.Number(100 * bias.Value / mean)
-	w.BiasCI95Pct = compare.Interval{100 * bias.Lo / mean, 100 * bias.Hi / mean}
+	w.BiasPct, w.BiasCI95Pct = compare.Number(100*bias.Value/all), compare.Interval{100 * bias.Lo / all, 100 * bias.Hi / all}
 	w.NoisePct = compare.Number(100 * stats.Spread(was))
-	w.MeasuredMs, w.PredictedMs = compare.Number(mean), compare.Number(stats.Mean(is).Value)
-	w.MakespanErrorPct = column(func(t *Prediction) float64 { return math.Abs(t.MakespanErrorPct) })
-	w.MapDistancePct = column(func(t *Prediction) float64 { return float64(t.MapDistancePct) })
-	w.MapKS = column(func(t *Prediction) float64 { return float64(t.MapKS) })
-	w.ReduceDistancePct = column(func(t *Prediction) float64 { return float64(t.ReduceDistancePct) })
-	w.ReduceKS = column(func(t *Prediction) float64 { return float64(t.ReduceKS) })
-	w.LocalityPoints = column(func(t *Prediction) float64 { return float64(t.LocalityPoints) })
+	w.MeasuredMs, w.PredictedMs = compare.Number(all), mean(func(t *Prediction) float64 { return t.PredictedMs })
+	w.MakespanErrorPct = mean(func(t *Prediction) float64 { return math.Abs(t.MakespanErrorPct) })
+	w.MapDistancePct = mean(func(t *Prediction) float64 { return float64(t.MapDistancePct) })
+	w.MapKS = mean(func(t *Prediction) float64 { return float64(t.MapKS) })
+	w.ReduceDistancePct = mean(func(t *Prediction) float64 { return float64(t.ReduceDistancePct) })
+	w.ReduceKS = mean(func(t *Prediction) float64 { return float64(t.ReduceKS) })
+	w.LocalityPoints = mean(func(t *Prediction) float64 { return float64(t.LocalityPoints) })
+	for k, m := range metrics {
+		var values []metricValue
+		for _, t := range w.Trials {
+			values = append(values, t.metrics[k])
+		}
+		w.Metrics = append(w.Metrics, errorOf(m, values))
+	}
 }
 
 // Worst returns the workload and scheduler model whose replays have the largest

@@ -17,9 +17,7 @@ const mostDots = 200
 // recording of a trace, so that nobody knows how much repeats of it would differ.
 func OfReplays(trials []compare.Chosen, metrics []measure.Metric) (*Report, error) {
 	r := &Report{Own: []Own{}, Counterfactual: []Counterfactual{}, Warnings: []string{}, replays: true}
-	type group struct{ workload, model string }
 	was := map[string]*measure.Figures{}
-	values := map[group][][]metricValue{}
 	for _, x := range trials {
 		if x.Recorded() {
 			was[x.Workload] = x.Figures
@@ -29,39 +27,24 @@ func OfReplays(trials []compare.Chosen, metrics []measure.Metric) (*Report, erro
 		if x.Recorded() || !x.Simulated || was[x.Workload] == nil {
 			continue
 		}
-		f := x.Figures
-		w := was[x.Workload]
 		i := slices.IndexFunc(r.Own, func(o Own) bool { return o.Workload == x.Workload && o.Model == x.Model })
 		if i < 0 {
 			i = len(r.Own)
-			r.Own = append(r.Own, Own{Workload: x.Workload, Model: x.Model, jobs: jobErrors(w, f)})
+			r.Own = append(r.Own, Own{Workload: x.Workload, Model: x.Model, jobs: jobErrors(was[x.Workload], x.Figures)})
 		}
-		own, again := &r.Own[i], []*measure.Figures{f}
-		t := Prediction{Trial: x.Name, MeasuredMs: w.MeanCompletionMs, PredictedMs: f.MeanCompletionMs}
-		t.ErrorPct, t.MakespanErrorPct = percent(t.PredictedMs, t.MeasuredMs), percent(f.MakespanMs, w.MakespanMs)
-		t.MapDistancePct, t.MapKS = distance(w, again, (*measure.Figures).MapDurations)
-		t.ReduceDistancePct, t.ReduceKS = distance(w, again, (*measure.Figures).ReduceRests)
-		t.LocalityPoints = localityPoints(w, again)
-		own.Runs, own.Trials = own.Runs+1, append(own.Trials, t)
-		values[group{x.Workload, x.Model}] = append(values[group{x.Workload, x.Model}], valuesOf(metrics, w, again))
+		own := &r.Own[i]
+		own.Runs, own.Trials = own.Runs+1, append(own.Trials, predictionOf(x.Name, was[x.Workload], []*measure.Figures{x.Figures}, metrics))
 	}
 	if len(r.Own) == 0 {
 		return nil, fmt.Errorf("%w: no recorded trace is among the trials", ErrNothing)
 	}
 	for i := range r.Own {
 		own := &r.Own[i]
-		own.sum()
+		own.sum(metrics)
 		own.NoisePct = compare.Number(math.NaN())
-		for k, m := range metrics {
-			var of []metricValue
-			for _, v := range values[group{own.Workload, own.Model}] {
-				of = append(of, v[k])
-			}
-			x := errorOf(m, of)
-			if x.Trials > 0 {
-				x.Noise = compare.Number(math.NaN())
-				own.Metrics = append(own.Metrics, x)
-			}
+		own.Metrics = slices.DeleteFunc(own.Metrics, func(x MetricError) bool { return x.Trials == 0 })
+		for k := range own.Metrics {
+			own.Metrics[k].Noise = compare.Number(math.NaN())
 		}
 	}
 	return r, nil
