@@ -53,7 +53,6 @@ func printDoc(c *cli.Context, v any, d doc.Doc) error {
 	if format != "" && format != "text" {
 		return doc.Write(out, format, d, colour)
 	}
-	columns, _ := terminalSize(os.Stdout)
 	bottom.clear()
-	return doc.WriteTerminal(out, d, doc.Terminal{Columns: columns, Colour: colour})
+	return doc.WriteText(out, d, colour)
 }

@@ -339,7 +339,6 @@ type Cell struct {
 	// interval says that the number has an interval. Too few measurements give
 	// one without bounds.
 	interval, bounded bool
-	spread            *spread
 	detail            string // shown when a reader of a page points at the cell
 	after             string // words after the number and its interval, such as a p-value
 	tone              Tone

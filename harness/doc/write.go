@@ -38,13 +38,8 @@ func Write(out io.Writer, format string, d Doc, colour bool) error {
 // width is the length of lines into which texts are broken.
 const width = 100
 
-// WriteText writes a document as text.
+// WriteText writes a document as text. With colour set, tones show as a terminal's colours.
 func WriteText(out io.Writer, d Doc, colour bool) error {
-	return WriteTerminal(out, d, Terminal{Colour: colour})
-}
-
-// WriteTerminal writes a document as text for a terminal.
-func WriteTerminal(out io.Writer, d Doc, to Terminal) error {
 	w := bufio.NewWriter(out)
 	afterHeading := false
 	for i, p := range d.tables() {
@@ -67,7 +62,7 @@ func WriteTerminal(out io.Writer, d Doc, to Terminal) error {
 				Wrap(w, "- ", text)
 			}
 		case *Table:
-			fmt.Fprintln(w, p.text(to))
+			fmt.Fprintln(w, p.text(colour))
 		}
 		for _, text := range texts {
 			Wrap(w, word+": ", text)
@@ -104,22 +99,7 @@ var tones = map[Tone]text.Colors{
 }
 
 // text lays the table out in columns, two spaces apart.
-func (t *Table) text(to Terminal) string {
-	text := t.laidOut(to.Colour, nil)
-	if to.Columns == 0 || t.headless() {
-		return text
-	}
-	longest := 0
-	for line := range strings.Lines(text) {
-		longest = max(longest, places(strings.TrimSuffix(line, "\n")))
-	}
-	if drawings := t.drawn(to.Columns, longest); len(drawings) > 0 {
-		return t.laidOut(to.Colour, drawings)
-	}
-	return text
-}
-
-func (t *Table) laidOut(colour bool, drawings map[int]drawing) string {
+func (t *Table) text(colour bool) string {
 	w := table.NewWriter()
 	w.SetStyle(table.Style{Box: table.BoxStyle{PaddingRight: "  "}, Options: table.OptionsNoBordersAndSeparators})
 	w.SuppressTrailingSpaces()
@@ -139,15 +119,12 @@ func (t *Table) laidOut(colour bool, drawings map[int]drawing) string {
 		if rests[k] {
 			column("", false)
 		}
-		if d, ok := drawings[k]; ok {
-			column(d.name, false)
-		}
 	}
 	w.SetColumnConfigs(configs)
 	if !t.headless() {
 		w.AppendRow(head)
 	}
-	for i, row := range t.Rows {
+	for _, row := range t.Rows {
 		var cells table.Row
 		add := func(c Cell, s string) {
 			s = printable.Line(s) // before the colours, which are control characters too
@@ -157,13 +134,13 @@ func (t *Table) laidOut(colour bool, drawings map[int]drawing) string {
 			cells = append(cells, s)
 		}
 		for k := range t.Columns {
-			c := t.cell(row, k)
+			c := Words("")
+			if k < len(row) {
+				c = row[k]
+			}
 			add(c, c.main())
 			if rests[k] {
 				add(c, c.rest())
-			}
-			if d, ok := drawings[k]; ok {
-				add(Cell{}, d.cells[i])
 			}
 		}
 		w.AppendRow(cells)

@@ -321,8 +321,7 @@ type Phase struct {
 	P95Ms    float64 `json:"p95Ms"`
 	// Approximate says that there were too many attempts to keep their
 	// durations one by one. Percentiles then have an error of up to 1 %.
-	Approximate bool   `json:"approximate,omitempty"`
-	Spread      Spread `json:"-"`
+	Approximate bool `json:"approximate,omitempty"`
 }
 
 // Node says how busy one node was.

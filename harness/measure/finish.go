@@ -67,7 +67,7 @@ func (c *Collector) Figures() *Figures {
 	}
 	for i := range c.phases {
 		if d := &c.phases[i]; d.Count() > 0 {
-			f.Phases = append(f.Phases, Phase{phaseNames[i], d.Count(), d.MeanMs(), d.PercentileMs(50), d.PercentileMs(95), !d.Exact(), d.spread()})
+			f.Phases = append(f.Phases, Phase{phaseNames[i], d.Count(), d.MeanMs(), d.PercentileMs(50), d.PercentileMs(95), !d.Exact()})
 		}
 	}
 	f.maps, f.reduceRests = &c.phases[phaseMap], &c.reduceMs

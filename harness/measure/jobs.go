@@ -72,8 +72,6 @@ type Distribution struct {
 	P95   float64 `json:"p95"`
 	P99   float64 `json:"p99"`
 	Max   float64 `json:"max"`
-	// Spread says how many values are how large.
-	Spread Spread `json:"-"`
 }
 
 // Ways in which jobs are put into classes.
@@ -195,7 +193,7 @@ func distributionOf(xs []float64) Distribution {
 	}
 	slices.Sort(xs)
 	at := func(percent int) float64 { return xs[rankOf(percent, n)-1] }
-	return Distribution{Count: n, Mean: sum / float64(n), P50: at(50), P90: at(90), P95: at(95), P99: at(99), Max: xs[n-1], Spread: spreadOf(n, once(xs))}
+	return Distribution{Count: n, Mean: sum / float64(n), P50: at(50), P90: at(90), P95: at(95), P99: at(99), Max: xs[n-1]}
 }
 
 func (j *Job) succeeded() bool { return j.Outcome == traces.Succeeded && j.CompletionMs >= 0 }

@@ -102,7 +102,7 @@ func counted(n int, what string) string {
 func (i *Figures) rest() doc.Doc {
 	phases := &doc.Table{Name: "phases", Columns: []string{"phase", "attempts", "median", "p95"}}
 	for _, p := range i.Phases {
-		phases.Add(doc.Words(p.Name), doc.Count(p.Count), doc.Duration(p.MedianMs), p.Spread.durations(p.P95Ms))
+		phases.Add(doc.Words(p.Name), doc.Count(p.Count), doc.Duration(p.MedianMs), doc.Duration(p.P95Ms))
 	}
 	d := append(doc.Doc{i.completions(), phases}, i.nodes()...)
 	if len(i.Slowed) > 0 {
@@ -126,7 +126,7 @@ func (i *Figures) completions() *doc.Table {
 			if c.WaitingMs.Count > 0 {
 				wait, slowdown = doc.Duration(c.WaitingMs.P50), doc.Number(c.Slowdown.P95, "x")
 			}
-			t.Add(doc.Words(cmp.Or(c.Name, "all jobs")), doc.Count(x.Count), doc.Duration(x.Mean), doc.Duration(x.P50), x.Spread.durations(x.P95), wait, slowdown)
+			t.Add(doc.Words(cmp.Or(c.Name, "all jobs")), doc.Count(x.Count), doc.Duration(x.Mean), doc.Duration(x.P50), doc.Duration(x.P95), wait, slowdown)
 		}
 	}
 	return t
