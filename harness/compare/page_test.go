@@ -102,18 +102,13 @@ func TestMedianTrial(t *testing.T) {
 	}
 }
 
-// TestCurves has the distribution of one value a trial be that over trials, and of more
-// the median of the trials'.
+// TestCurves has a curve be the quantiles of all values.
 func TestCurves(t *testing.T) {
-	one := NewCurve("w", "m", "x", "s", [][]float64{{3}, {1}, {2}, {4}})
-	if !one.Pooled || one.Repeats != nil || one.Count != 4 || fmt.Sprint(one.Median[0], one.Median[50], one.Median[51], one.Median[100]) != "1 2 3 4" {
-		t.Errorf("%+v", one)
+	c := NewCurve("w", "m", "x", "s", []float64{3, 1, 2, 4})
+	if c.Count != 4 || fmt.Sprint(c.Values[0], c.Values[50], c.Values[51], c.Values[100]) != "1 2 3 4" {
+		t.Errorf("%+v", c)
 	}
-	more := NewCurve("w", "m", "x", "s", [][]float64{{1, 2}, {3, 4}, {5, 6}, nil})
-	if more.Pooled || len(more.Repeats) != 3 || more.Count != 2 || more.Median[0] != 3 || more.Median[100] != 4 {
-		t.Errorf("%+v", more)
-	}
-	if none := NewCurve("w", "m", "x", "s", [][]float64{nil}); len(none.Median) > 0 {
+	if none := NewCurve("w", "m", "x", "s", nil); len(none.Values) > 0 {
 		t.Errorf("a curve of nothing: %+v", none)
 	}
 }

@@ -53,9 +53,6 @@ type ChartRow struct {
 	// the same thing looks the same in all charts of a document. 0 means the row's own
 	// number.
 	Look int
-	// Thin rows are drawn faintly behind the others, and are not in the legend: single
-	// repeats, for example.
-	Thin bool
 }
 
 // Point is a value with the bounds of its interval. The bounds are infinite if

@@ -183,9 +183,7 @@ func (c *Chart) says() string {
 	what := map[ChartKind]string{Lines: "Lines", Bars: "Bars", Curves: "Curves", Steps: "Distributions"}[c.Kind]
 	var names []string
 	for i := range c.Rows {
-		if !c.Rows[i].Thin {
-			names = append(names, c.Rows[i].Name)
-		}
+		names = append(names, c.Rows[i].Name)
 	}
 	text := fmt.Sprintf("%s of %s", what, strings.Join(names, ", "))
 	if c.X != "" {
@@ -216,12 +214,8 @@ func (c *Chart) svg() string {
 	}
 	f.top = f.legend(&head, y) + 20
 	f.grid()
-	for _, thin := range []bool{true, false} { // thin rows first, behind the others
-		for i := range c.Rows {
-			if c.Rows[i].Thin == thin {
-				f.row(i)
-			}
-		}
+	for i := range c.Rows {
+		f.row(i)
 	}
 	return fmt.Sprintf(`<svg class="plot" viewBox="0 0 %.0f %.0f" width="%.0f" role="img" aria-label="%s" font-size="12.5" font-family="system-ui,sans-serif" fill="#1f2328"%s>%s%s</svg>`,
 		imageWidth, f.bottom()+f.below+10, imageWidth, escaped(strings.TrimSuffix(c.Title, ".")+". "+c.says()), f.scales(), head.String(), f.String())
@@ -435,10 +429,7 @@ func (f *frame) row(i int) {
 		f.add(`<polygon %s points="%s" fill-opacity=".15"/>`, fill(look), strings.Join(append(upper, lower...), " "))
 	}
 	strokes := ` stroke-width="2.2"` + dash(look) // the page's script reads lines that have a width
-	switch {
-	case row.Thin:
-		strokes = ` stroke-opacity=".3"`
-	case f.Kind == Lines:
+	if f.Kind == Lines {
 		strokes = ` stroke-opacity=".6"` + dash(look)
 	}
 	if f.Kind != Bars {
@@ -485,7 +476,7 @@ func (f *frame) legend(s *canvas, top float64) float64 {
 	}
 	s.WriteString(`<g class="legend">`)
 	for i := range f.Rows {
-		if f.Rows[i].Thin || f.Rows[i].Name == "" {
+		if f.Rows[i].Name == "" {
 			continue
 		}
 		entry(short(f.Rows[i].Name, mostLegend), func() {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -20,15 +21,13 @@ type mapCurves struct {
 func (p *page) addMaps(workload, model string, repeats []*measure.MapTimes) {
 	m := mapCurves{workload: workload, model: model}
 	for _, level := range levels {
-		var values [][]float64
+		var values []float64
 		for _, r := range repeats {
-			list := r.At(level).Ms()
-			for i := range list {
-				list[i] /= 1000
+			for _, ms := range r.At(level).Ms() {
+				values = append(values, ms/1000)
 			}
-			values = append(values, list)
 		}
-		if c := compare.NewCurve(workload, level.String(), "times of maps", "s", values); len(c.Median) > 0 {
+		if c := compare.NewCurve(workload, level.String(), "times of maps", "s", values); len(c.Values) > 0 {
 			m.curves = append(m.curves, c)
 		}
 	}
@@ -82,79 +81,44 @@ func lookOf(level string) int {
 
 func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
-// mostThin is how many repeats of a model a chart draws.
-const mostThin = 12
-
 // shown are the percentages of which the table beside a chart has the values.
 var shown = []float64{0, 10, 25, 50, 75, 90, 95, 99, 100}
 
-// chart draws the distributions of one property: the median over repeats as a thick line,
-// and the repeats as thin ones.
+// chart draws the distributions of one property.
 func chart(title string, curves []compare.Curve, look func(string) int) *doc.Chart {
-	c := &doc.Chart{Name: title, Title: title, Y: "share", Unit: "%", X: curves[0].Unit, Kind: doc.Steps}
-	numbers := &doc.Table{Name: title, Columns: []string{"", "values"}}
+	c := &doc.Chart{Name: title, Title: title, Y: "share", Unit: "%", X: curves[0].Unit, Kind: doc.Steps, Text: "Each curve has the values of all repeats."}
+	c.Numbers = &doc.Table{Name: title, Columns: []string{"", "values"}}
 	for _, p := range shown {
-		numbers.Columns = append(numbers.Columns, named(p))
+		c.Numbers.Columns = append(c.Numbers.Columns, named(p))
 	}
-	least, most := curves[0].Median[0], curves[0].Median[0]
-	pooled, repeats, some, parts := 0, 0, false, false
+	least, most := math.Inf(1), math.Inf(-1)
 	for _, x := range curves {
-		row := doc.ChartRow{Name: x.Model, Look: look(x.Model)}
-		var cells []doc.Cell
-		for i, v := range x.Median {
-			row.At, row.Points = append(row.At, v), append(row.Points, point(x.Percents[i]))
-			least, most = min(least, v), max(most, v)
+		row := doc.ChartRow{Name: x.Model, Look: look(x.Model), At: x.Values}
+		for _, p := range x.Percents {
+			row.Points = append(row.Points, point(p))
 		}
+		least, most = min(least, x.Values[0]), max(most, x.Values[len(x.Values)-1])
+		cells := []doc.Cell{doc.Words(x.Model), doc.Count(x.Count)}
 		for _, p := range shown {
+			cell := doc.Words("-")
 			if i := slices.Index(x.Percents, p); i >= 0 {
-				cells = append(cells, doc.Number(x.Median[i], x.Unit))
-			} else {
-				cells = append(cells, doc.Words("-"))
+				cell = doc.Number(x.Values[i], x.Unit)
 			}
+			cells = append(cells, cell)
 		}
-		numbers.Add(append([]doc.Cell{doc.Words(x.Model), doc.Count(x.Count)}, cells...)...)
-		if x.Pooled {
-			pooled++
-		}
-		parts = parts || len(x.Percents) < len(shown)
-		if len(x.Repeats) > 1 {
-			repeats, some = max(repeats, len(x.Repeats)), some || len(x.Repeats) > mostThin
-			for _, list := range x.Repeats[:min(len(x.Repeats), mostThin)] {
-				c.Rows = append(c.Rows, thin(&x, list, row.Look))
-			}
-		}
+		c.Numbers.Add(cells...)
 		c.Rows = append(c.Rows, row)
-	}
-	c.Numbers, c.Log = numbers, least > 0 && most > mostLinear*least
-	switch {
-	case repeats > 1:
-		c.Text = fmt.Sprintf("Thick: the median of up to %d repeats. Thin: single repeats.", repeats)
-		if some {
-			c.Text = fmt.Sprintf("Thick: the median of up to %d repeats. Thin: the first %d of them.", repeats, mostThin)
+		if len(x.Percents) < len(shown) {
+			c.Text = "Only some percentiles are known: the run keeps figures and no traces."
 		}
-	case pooled > 0:
-		c.Text = "Each trial has one value: a curve has those of all repeats."
 	}
-	if parts {
-		c.Text = strings.TrimSpace(c.Text + " Only some percentiles are known: the run keeps figures and no traces.")
-	}
+	c.Log = least > 0 && most > mostLinear*least
 	return c
 }
 
 // mostLinear is how many times larger than the smallest value the largest may be on an
 // axis that is not logarithmic.
 const mostLinear = 60
-
-// thin draws one repeat, with half of the points.
-func thin(x *compare.Curve, values []float64, look int) doc.ChartRow {
-	row := doc.ChartRow{Name: x.Model, Look: look, Thin: true}
-	for i, v := range values {
-		if i%2 == 0 || len(values) < len(shown) {
-			row.At, row.Points = append(row.At, v), append(row.Points, point(x.Percents[i]))
-		}
-	}
-	return row
-}
 
 func named(percent float64) string {
 	switch percent {

@@ -109,11 +109,10 @@ func Of(ctx context.Context, o Options) (doc.Doc, error) {
 		p.traces = append(p.traces, t)
 		p.warnings = append(p.warnings, t.warnings...)
 		for _, property := range t.properties() {
-			if c := compare.NewCurve(t.workload, t.name, property.Title, property.Unit, [][]float64{property.Values(t.figures)}); len(c.Median) > 0 {
+			if c := compare.NewCurve(t.workload, t.name, property.Title, property.Unit, property.Values(t.figures)); len(c.Values) > 0 {
 				p.curves = append(p.curves, c)
 			}
 		}
-		p.addMaps(t.workload, t.name, []*measure.MapTimes{t.maps})
 	}
 	timeline, err := p.timeline()
 	if err != nil {

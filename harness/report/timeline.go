@@ -12,6 +12,7 @@ import (
 	"heddle/harness/report/lanes"
 	"heddle/harness/why"
 	"heddle/traces"
+	"heddle/traces/exchange"
 	"heddle/traces/tracefile"
 )
 
@@ -39,15 +40,10 @@ func (p *page) timeline() (doc.Doc, error) {
 		if i >= 2 && size(line) > mostTimeline {
 			to, left = nil, left+1
 		}
-		if x.read != nil {
-			if to != nil && x.figures.List == nil {
-				if err := p.addRead(to, x); err != nil {
-					return nil, err
-				}
-			}
-			continue
+		if x.figures.List != nil {
+			continue // of which nothing has run
 		}
-		maps, err := p.addTrial(to, x, fmt.Sprintf("trace %d of %d, %s", i+1, len(all), x.name))
+		maps, err := p.add(to, x, fmt.Sprintf("trace %d of %d, %s", i+1, len(all), x.name))
 		if err != nil {
 			return nil, err
 		}
@@ -76,15 +72,15 @@ type trial struct {
 	repeat                int
 	recorded              bool
 	figures               *measure.Figures
-	read                  *reading // nil for a trial of a run, whose trace is at path
 	path                  string
+	imported              bool // the trace is in the format of another tool
 }
 
 // trials returns the trials that have traces, in the order in which the timeline takes
 // them. Those that it shows at first are appended to first.
 func (p *page) trials(first *[]trial) (rest []trial) {
 	for _, t := range p.traces {
-		x := trial{name: t.name, workload: t.workload, model: t.name, repeat: 1, read: t, figures: t.figures, recorded: p.compared != nil}
+		x := trial{name: t.name, workload: t.workload, model: t.name, repeat: 1, path: t.path, imported: t.format != "", figures: t.figures, recorded: p.compared != nil}
 		if p.compared == nil {
 			*first = append(*first, x)
 		} else {
@@ -126,8 +122,8 @@ func (p *page) trials(first *[]trial) (rest []trial) {
 // lane returns how the timeline is told of a trial.
 func (x *trial) lane(h traces.Header) lanes.Trial {
 	file := x.path
-	if x.read != nil && x.read.format == "" {
-		file = x.read.path
+	if x.imported { // no command of heddle cuts it
+		file = ""
 	}
 	return lanes.Trial{Name: x.name, Workload: x.workload, Model: x.model, Repeat: x.repeat, Recorded: x.recorded, Header: h, File: file}
 }
@@ -152,25 +148,10 @@ func (x *trial) addWith(line *lanes.Timeline, h traces.Header, events []traces.E
 	line.Add(lane, slices.Values(events))
 }
 
-// addRead adds a trace that was read before to a timeline.
-func (p *page) addRead(line *lanes.Timeline, x *trial) error {
-	if x.few() && !x.read.many {
-		x.addWith(line, x.read.header, x.read.kept)
-		return nil
-	}
-	events, done, err := x.read.again(p.ctx)
-	if err != nil {
-		return err
-	}
-	defer done()
-	line.Add(x.lane(x.read.header), events)
-	return nil
-}
-
-// addTrial reads the trace of a trial of a run, adds it to the timeline, if there is one,
-// and returns the times of its maps.
-func (p *page) addTrial(line *lanes.Timeline, x *trial, name string) (*measure.MapTimes, error) {
-	r, err := tracefile.Open(x.path)
+// add reads the trace of a trial, adds it to the timeline, if there is one, and returns the
+// times of its maps.
+func (p *page) add(line *lanes.Timeline, x *trial, name string) (*measure.MapTimes, error) {
+	r, _, err := exchange.Any(p.ctx, x.path, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -196,7 +177,7 @@ func (p *page) addTrial(line *lanes.Timeline, x *trial, name string) (*measure.M
 		line.Add(x.lane(r.Header()), each)
 	}
 	var damage *tracefile.DamageError
-	if err := r.Err(); err != nil && !errors.As(err, &damage) { // the comparison has said that it is damaged
+	if err := r.Err(); err != nil && !errors.As(err, &damage) { // what reads its figures has said that it is damaged
 		return nil, err
 	}
 	return maps, interrupted

@@ -1,17 +1,14 @@
 package report
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"heddle/harness/doc"
 	"heddle/harness/measure"
@@ -30,22 +27,15 @@ type reading struct {
 	bytes                      int64
 	header                     traces.Header
 	figures                    *measure.Figures
-	maps                       *measure.MapTimes
 	warnings                   []string
-
-	kept []traces.Event // all events, if they are not too many
-	many bool           // they are too many
 }
-
-// mostKept is how many events of a trace are kept in memory. A longer trace is read again.
-const mostKept = 500_000
 
 // tellEvery is after how many events progress is told.
 const tellEvery = 20_000
 
 // read reads a trace, in any format, to its end.
 func (p *page) read(path string) (*reading, error) {
-	t := &reading{path: path, file: filepath.Base(path), maps: &measure.MapTimes{}}
+	t := &reading{path: path, file: filepath.Base(path)}
 	r, imported, err := exchange.Any(p.ctx, path, nil)
 	if err != nil {
 		return nil, err
@@ -54,22 +44,14 @@ func (p *page) read(path string) (*reading, error) {
 	if imported != nil {
 		t.format, t.warnings = imported.Format, imported.LeftOut
 	}
-	r.KeepEvents()
 	t.header = r.Header()
 	collect := measure.New(t.header)
 	var interrupted error
 	for e := range p.watched(t.file, &interrupted, r.All()) {
 		collect.Add(e)
-		t.maps.Add(e)
-		if t.many = t.many || len(t.kept) >= mostKept; !t.many {
-			t.kept = append(t.kept, e)
-		}
 	}
 	if interrupted != nil {
 		return nil, interrupted
-	}
-	if t.many {
-		t.kept = nil
 	}
 	var damage *tracefile.DamageError
 	if err := r.Err(); errors.As(err, &damage) {
@@ -108,18 +90,6 @@ func hashed(path string) (int64, string, error) {
 	h := sha256.New()
 	n, err := io.Copy(h, f)
 	return n, hex.EncodeToString(h.Sum(nil)), err
-}
-
-// again returns the events of the trace, from memory or from the file.
-func (t *reading) again(ctx context.Context) (events iter.Seq[traces.Event], done func(), err error) {
-	if !t.many {
-		return slices.Values(t.kept), func() {}, nil
-	}
-	r, _, err := exchange.Any(ctx, t.path, nil)
-	if err != nil {
-		return nil, nil, err
-	}
-	return r.All(), func() { r.Close() }, nil
 }
 
 // point is a point of a chart without an interval.
