@@ -34,13 +34,9 @@ type Counters struct {
 	MapTime, ReduceTime time.Duration
 }
 
-// Check is the result of checking a job's output: it says what was compared and
-// found equal.
-type Check struct {
-	Records  int64    // number of records in the output; 0 if they were not counted
-	Bytes    int64    // total length of the job's output files in bytes
-	Compared []string // what was compared and found equal, such as "counts of all words"
-}
+// check is what was compared of a job's output and found equal, such as "counts of all
+// words".
+type check []string
 
 // readLimitBytes is the largest input, in bytes, that Check reads itself. For a
 // larger input it compares the job's counters instead.
@@ -58,88 +54,84 @@ const readLimitBytes = 1 << 30
 //     by a billionth.
 //   - grep: each match has the same count as in the input, and counts fall.
 //   - sleep: it has as many tasks as the spec says, which took at least as long as
-//     they sleep. This needs c.
+//     they sleep.
 //   - dfsioe: the files have their lengths, and its throughput is that of their bytes
 //     in the time that its maps took, which is not longer than they ran.
 //   - kmeans, bayes and scripts: nothing.
 //
 // Inputs over 1 GiB are not read. For terasort, a TeraValidate job with tag +
-// "-check" then checks the order of the rows. For sort and wordcount, Check
-// then needs the job's counters c, except for a query: of a query over a larger
-// input, nothing is compared. For sort it compares the numbers of records
-// read and written, for wordcount the number of words with the sum of all
-// counts. For grep it does the same with matches, and c is for both jobs
-// together. If c is not nil, the counters are always compared.
-func (r *Runner) Check(ctx context.Context, tag string, c *Counters) (Check, error) {
-	var k Check
+// "-check" then checks the order of the rows. Of a query over a larger
+// input, nothing is compared. Counters are always compared: for sort the numbers of
+// records read and written, for wordcount the number of words with the sum of all
+// counts, and for grep the same with matches, where c is for both jobs
+// together. Check returns what it compared, in words.
+func (r *Runner) Check(ctx context.Context, tag string, c Counters) (compared []string, err error) {
 	if err := checkTag(tag); err != nil {
-		return k, err
+		return nil, err
 	}
-	if SQL(r.spec.Workload) {
-		return r.checkQuery(ctx, tag)
-	}
-	switch r.w.program {
-	case Scripts, Mahout:
-		k.Compared = []string{"nothing but that its jobs succeeded"}
-		return k, nil
-	case Tests:
-		var err error
-		if r.spec.Workload == Sleep {
-			err = r.spec.checkSlept(&k, c)
-		} else {
-			err = r.checkDFSIORun(ctx, &k, tag, c)
-		}
-		if err != nil {
-			err = fmt.Errorf("hibench: check %s: %w", r.spec, err)
-		}
-		return k, err
-	}
+	var k check
 	output := r.outputPath(tag)
-	inputBytes, _, err := folderSize(r.env.FS, r.inputPath())
-	if err == nil {
-		k.Bytes, _, err = folderSize(r.env.FS, output)
-	}
-	if err == nil {
-		_, err = r.env.FS.Stat(path.Join(output, "_SUCCESS"))
-	}
-	if err != nil {
-		return k, fmt.Errorf("hibench: check %s: %w", r.spec, err)
-	}
-	read := inputBytes <= readLimitBytes
-	if !read && c == nil && r.spec.Workload != "terasort" {
-		return k, fmt.Errorf("hibench: check %s: %d bytes are too many to read (limit %d): pass the job's counters", r.spec, inputBytes, readLimitBytes)
-	}
-	switch r.spec.Workload {
-	case "terasort":
-		err = r.checkTerasort(ctx, &k, tag, inputBytes, read)
-	case Grep:
-		err = r.checkGrep(ctx, &k, output, c, read)
-	case "sort":
-		err = r.checkSort(ctx, &k, output, c, read)
+	switch {
+	case r.w.program == Scripts || r.w.program == Mahout:
+		k = check{"nothing but that its jobs succeeded"}
+	case r.spec.Workload == Sleep:
+		err = r.spec.checkSlept(&k, c)
+	case r.w.program == Tests:
+		err = r.checkDFSIORun(ctx, &k, tag, c)
+	case SQL(r.spec.Workload):
+		output = path.Join(output, resultTables[r.spec.Workload])
+		err = r.checkQuery(ctx, &k, output)
 	default:
-		err = r.checkWordcount(ctx, &k, output, c, read)
+		err = r.checkExample(ctx, &k, tag, c)
 	}
 	if err != nil {
-		return k, fmt.Errorf("hibench: check %s: output %s: %w", r.spec, output, err)
+		return nil, fmt.Errorf("hibench: check %s: output %s: %w", r.spec, output, err)
 	}
 	return k, nil
 }
 
+// checkExample checks a workload of Hadoop's examples.
+func (r *Runner) checkExample(ctx context.Context, k *check, tag string, c Counters) error {
+	output := r.outputPath(tag)
+	inputBytes, _, err := folderSize(r.env.FS, r.inputPath())
+	if err == nil {
+		_, err = r.env.FS.Stat(path.Join(output, "_SUCCESS"))
+	}
+	if err != nil {
+		return err
+	}
+	read := inputBytes <= readLimitBytes
+	switch r.spec.Workload {
+	case "terasort":
+		return r.checkTerasort(ctx, k, tag, inputBytes, read)
+	case Grep:
+		return r.checkGrep(ctx, k, output, c, read)
+	case "sort":
+		return r.checkSort(ctx, k, output, c, read)
+	}
+	return r.checkWordcount(ctx, k, output, c, read)
+}
+
 // compare returns an error if the values got and want differ. Otherwise it adds
-// their name, given as what, to Check.Compared.
-func (k *Check) compare(what string, got, want any) error {
+// their name, given as what.
+func (k *check) compare(what string, got, want any) error {
 	if got != want {
 		return fmt.Errorf("%w: %s: %v, want %v", ErrInvalidOutput, what, got, want)
 	}
-	k.Compared = append(k.Compared, what)
+	k.add(what)
 	return nil
 }
 
-func (r *Runner) checkTerasort(ctx context.Context, k *Check, tag string, inputBytes int64, read bool) error {
-	if err := k.compare("bytes of output and input", k.Bytes, inputBytes); err != nil {
+func (k *check) add(what string) { *k = append(*k, what) }
+
+func (r *Runner) checkTerasort(ctx context.Context, k *check, tag string, inputBytes int64, read bool) error {
+	outputBytes, _, err := folderSize(r.env.FS, r.outputPath(tag))
+	if err == nil {
+		err = k.compare("bytes of output and input", outputBytes, inputBytes)
+	}
+	if err != nil {
 		return err
 	}
-	k.Records = k.Bytes / terasortRowBytes
 	if !read {
 		return r.teraValidate(ctx, k, tag)
 	}
@@ -151,14 +143,14 @@ func (r *Runner) checkTerasort(ctx context.Context, k *Check, tag string, inputB
 	if err != nil {
 		return err
 	}
-	k.Compared = append(k.Compared, "order of rows")
+	k.add("order of rows")
 	return k.compare("checksum of rows in output and input", got, want)
 }
 
 // teraValidate starts a TeraValidate job, which checks the order of TeraSort's
 // output rows on the cluster. Its output is one line with a checksum, and one
 // line for each fault.
-func (r *Runner) teraValidate(ctx context.Context, k *Check, tag string) error {
+func (r *Runner) teraValidate(ctx context.Context, k *check, tag string) error {
 	dir := r.checkPath(tag)
 	if err := r.env.removeAll(dir); err != nil {
 		return err
@@ -176,7 +168,7 @@ func (r *Runner) teraValidate(ctx context.Context, k *Check, tag string) error {
 		return lines.Err()
 	})
 	if err == nil {
-		k.Compared = append(k.Compared, "order of rows (TeraValidate)")
+		k.add("order of rows (TeraValidate)")
 	}
 	return err
 }
@@ -213,15 +205,9 @@ func (r *Runner) sumRows(ctx context.Context, dir string, sorted bool) (rowSum, 
 	return sum, err
 }
 
-func (r *Runner) checkSort(ctx context.Context, k *Check, output string, c *Counters, read bool) error {
-	if c != nil {
-		k.Records = c.ReduceOutputRecords
-		if err := k.compare("records written and read (counters)", c.ReduceOutputRecords, c.MapInputRecords); err != nil {
-			return err
-		}
-	}
-	if !read {
-		return nil
+func (r *Runner) checkSort(ctx context.Context, k *check, output string, c Counters, read bool) error {
+	if err := k.compare("records written and read (counters)", c.ReduceOutputRecords, c.MapInputRecords); err != nil || !read {
+		return err
 	}
 	want, err := ofInput(r, "", func(dir string) (recordSum, error) { return r.sumRecords(ctx, dir, false) })
 	if err != nil {
@@ -231,8 +217,7 @@ func (r *Runner) checkSort(ctx context.Context, k *Check, output string, c *Coun
 	if err != nil {
 		return err
 	}
-	k.Compared = append(k.Compared, "order of keys")
-	k.Records = got.records
+	k.add("order of keys")
 	return k.compare("records of output and input", got, want)
 }
 
@@ -274,7 +259,7 @@ func (r *Runner) sumRecords(ctx context.Context, dir string, sorted bool) (recor
 	return sum, err
 }
 
-func (r *Runner) checkWordcount(ctx context.Context, k *Check, output string, c *Counters, read bool) error {
+func (r *Runner) checkWordcount(ctx context.Context, k *check, output string, c Counters, read bool) error {
 	var sum int64
 	got := map[string]int64{}
 	err := r.eachFile(ctx, output, func(f io.Reader) error {
@@ -294,14 +279,8 @@ func (r *Runner) checkWordcount(ctx context.Context, k *Check, output string, c 
 	if err != nil {
 		return err
 	}
-	k.Records = int64(len(got))
-	if c != nil {
-		if err := k.compare("sum of counts and words mapped (counters)", sum, c.MapOutputRecords); err != nil {
-			return err
-		}
-	}
-	if !read {
-		return nil
+	if err := k.compare("sum of counts and words mapped (counters)", sum, c.MapOutputRecords); err != nil || !read {
+		return err
 	}
 	want, err := ofInput(r, "", func(dir string) (map[string]int64, error) { return r.countWords(ctx, dir) })
 	if err != nil {
@@ -313,7 +292,7 @@ func (r *Runner) checkWordcount(ctx context.Context, k *Check, output string, c 
 // compareCounts returns an error if the counts got differ from the counts want.
 // The argument one names a thing that was counted, and the argument all names
 // the comparison.
-func compareCounts(k *Check, one, all string, got, want map[string]int64) error {
+func compareCounts(k *check, one, all string, got, want map[string]int64) error {
 	for _, text := range slices.Sorted(maps.Keys(want)) {
 		if got[text] != want[text] {
 			return fmt.Errorf("%w: %s %.40q: %d, want %d", ErrInvalidOutput, one, text, got[text], want[text])

@@ -62,28 +62,33 @@ func (r *Runner) checkCheckout() error {
 // (prepare or run). The script runs in a folder of links that looks like a
 // HiBench checkout.
 func (r *Runner) hibenchCommand(ctx context.Context, c *client, s step, output string) error {
-	const farmName, confName = "hibench", "hibench-conf"
+	const farmName, hibenchConf, reports = "hibench", "hibench-conf", "report"
+	if err := c.folder.RemoveAll(reports); err != nil {
+		return fmt.Errorf("folder of HiBench's report: %w", err)
+	}
 	if err := r.linkFarm(c.folder, farmName); err != nil {
 		return fmt.Errorf("folder for HiBench: %w", err)
 	}
-	if err := r.writeConf(c.folder, confName, c.dir); err != nil {
+	if err := r.writeConf(c.folder, hibenchConf, c.dir, s); err != nil {
 		return fmt.Errorf("configuration for HiBench: %w", err)
 	}
-	farm, confDir := filepath.Join(c.dir, farmName), filepath.Join(c.dir, confName)
-	script := filepath.Join(farm, r.script(s))
-	req := confRequest{
-		home: farm, confDir: confDir, vars: c.vars, folder: filepath.Dir(script),
-		workloadConf: filepath.Join(r.env.Checkout, r.workloadConf()),
-	}
-	if output != "" {
-		req.patch = []Setting{{"hibench.workload.output", output}}
-	}
-	if r.w.program == Scripts {
-		req.patch = append(req.patch, Setting{"hibench.workload.input", r.inputPath()})
-	}
-	vars, file, err := loadConf(req)
+	farm, confDir := filepath.Join(c.dir, farmName), filepath.Join(c.dir, hibenchConf)
+	loader, err := r.loader(output)
 	if err != nil {
 		return err
+	}
+	functions := filepath.Join(farmName, "bin", "functions")
+	if err := c.folder.WriteFile(filepath.Join(functions, "load_config.py"), loader, 0o700); err != nil {
+		return fmt.Errorf("folder for HiBench: %w", err)
+	}
+	script := filepath.Join(farm, r.script(s))
+	file, err := r.env.output(ctx, filepath.Join(c.dir, functions, "load_config.py"), confDir, filepath.Join(farm, r.workloadConf()), filepath.Dir(script))
+	if err != nil {
+		return fmt.Errorf("HiBench's configuration: %w", err)
+	}
+	vars, err := shellVars(strings.TrimSpace(file))
+	if err != nil {
+		return fmt.Errorf("HiBench's configuration: %w", err)
 	}
 	for _, want := range append(r.sizes(), Setting{"INPUT_HDFS", r.inputPath()}) {
 		if vars[want.Name] != want.Value {
@@ -91,23 +96,55 @@ func (r *Runner) hibenchCommand(ctx context.Context, c *client, s step, output s
 				r.env.Checkout, r.spec, want.Name, vars[want.Name], want.Value)
 		}
 	}
-	if err := r.addPrograms(ctx, c, s, farm, vars); err != nil {
-		return fmt.Errorf("folder for HiBench: %w", err)
-	}
-	name, err := filepath.Rel(c.dir, file)
-	if err == nil {
-		err = writeShellVars(c.folder, name, vars)
-	}
-	if err != nil {
-		return fmt.Errorf("configuration for HiBench: write %s: %w", file, err)
-	}
-	loader := filepath.Join(farmName, "bin", "functions", "load_config.py")
-	if err := c.folder.WriteFile(loader, []byte("#!/bin/sh\nprintf '%s\\n' "+quote(file)+"\n"), 0o700); err != nil {
+	if err := r.addPrograms(ctx, c, s, vars); err != nil {
 		return fmt.Errorf("folder for HiBench: %w", err)
 	}
 	c.argv = []string{script}
 	c.vars = append(slices.Clone(c.vars), "HIBENCH_CONF_FOLDER="+confDir)
 	return nil
+}
+
+// python3 makes HiBench's load_config.py, which is written for Python 2, one for Python 3.
+// It asks no name server for host names.
+var python3 = strings.NewReplacer(
+	"/env python2\n", "/env python3\n",
+	"print export_config(workload_name, framework_name)", "print(export_config(workload_name, framework_name))",
+	"HiBenchEnvPropMappingMandatory.items() + HiBenchEnvPropMapping.items()", "list(HiBenchEnvPropMappingMandatory.items()) + list(HiBenchEnvPropMapping.items())",
+	"in HibenchConf.items():", "in list(HibenchConf.items()):",
+	"in HibenchConf.keys():", "in list(HibenchConf.keys()):",
+	"socket.gethostbyaddr(name)[0]", "name",
+)
+
+// loader returns the text of HiBench's load_config.py, in which the settings of this run
+// win over those of all files.
+func (r *Runner) loader(output string) ([]byte, error) {
+	text, err := os.ReadFile(filepath.Join(r.env.Checkout, "bin", "functions", "load_config.py"))
+	if err != nil {
+		return nil, fmt.Errorf("HiBench's configuration: %w", err)
+	}
+	const none = "patching_config = ''"
+	if !strings.Contains(string(text), none) {
+		return nil, fmt.Errorf("HiBench checkout %s: bin/functions/load_config.py is not that of commit 53ac935", r.env.Checkout)
+	}
+	var own []string
+	if output != "" {
+		own = append(own, "hibench.workload.output="+output)
+	}
+	if r.w.program == Scripts {
+		own = append(own, "hibench.workload.input="+r.inputPath())
+	}
+	return []byte(strings.Replace(python3.Replace(string(text)), none, "patching_config = '"+strings.Join(own, ",")+"'", 1)), nil
+}
+
+// shellVars returns the variables that a file with assignments gives to HiBench's scripts.
+func shellVars(file string) (map[string]string, error) {
+	text, err := os.ReadFile(file)
+	vars := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+		vars[name] = value
+	}
+	return vars, err
 }
 
 // sizes returns the variables with the size of the workload that HiBench's
@@ -153,7 +190,7 @@ func (r *Runner) linkFarm(folder *os.Root, farm string) error {
 // writeConf makes a configuration folder for HiBench: links to the checkout's
 // conf files, and one more conf file with this run's settings, which HiBench
 // reads last.
-func (r *Runner) writeConf(folder *os.Root, confDir, tagDir string) error {
+func (r *Runner) writeConf(folder *os.Root, confDir, tagDir string, s step) error {
 	if err := folder.RemoveAll(confDir); err != nil {
 		return err
 	}
@@ -178,7 +215,7 @@ func (r *Runner) writeConf(folder *os.Root, confDir, tagDir string) error {
 	}
 	tests := cmp.Or(r.env.Tests, "/none") // HiBench requires a path of the tests jar, though few workloads use it
 	var b strings.Builder
-	for _, p := range []Setting{
+	list := []Setting{
 		{"hibench.scale.profile", profile},
 		{"hibench." + r.name() + ".custom.datasize", size},
 		{"hibench." + r.name() + ".custom.uservisits", visits},
@@ -201,7 +238,11 @@ func (r *Runner) writeConf(folder *os.Root, confDir, tagDir string) error {
 		{"hibench.sleep.job.jar", tests},
 		{"hibench.masters.hostnames", "localhost"},
 		{"hibench.slaves.hostnames", strings.Join(r.env.Workers, " ")},
-	} {
+	}
+	if s == stepPrepare {
+		list = append(list, Setting{"hibench.spark.home", filepath.Join(tagDir, "spark")}) // see sparkScript
+	}
+	for _, p := range list {
 		if !plainValue.MatchString(p.Value) {
 			return fmt.Errorf("%s: value %q: HiBench supports letters, digits, blanks and _./:@%%+,=~- only", p.Name, p.Value)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -53,6 +54,32 @@ kill "$monitor"
 report %s
 `
 
+// fakeLoader gives a script its variables, as HiBench's load_config.py does.
+const fakeLoader = `#!/usr/bin/env python2
+import glob, os, re, sys
+from hibench_prop_env_mapping import HiBenchEnvPropMappingMandatory, HiBenchEnvPropMapping
+conf = {}
+for name in sorted(glob.glob(sys.argv[1] + '/*.conf')) + [sys.argv[2]]:
+    for line in open(name):
+        key, _, value = line.strip().partition(' ')
+        conf[key] = value.strip()
+patching_config = ''
+for item in patching_config.split(',') if patching_config else []:
+    key, _, conf[key] = item.partition('=')
+for _ in range(9):
+    conf = {k: re.sub(r'\$\{([^${}]+)\}', lambda m: conf.get(m.group(1), ''), v) for k, v in conf.items()}
+workload, step = os.path.split(sys.argv[3])
+folder = os.path.join(conf['hibench.report.dir'], os.path.basename(workload), step, 'conf')
+os.makedirs(folder, exist_ok=True)
+file = os.path.join(folder, os.path.basename(workload) + '.conf')
+with open(file, 'w') as f:
+    for table in (HiBenchEnvPropMappingMandatory, HiBenchEnvPropMapping):
+        for name, key in table.items():
+            value = conf.get(key, '')
+            f.write(name + '=' + (repr(value) if ' ' in value else value) + '\n')
+print(file)
+`
+
 const fakeMapping = `HiBenchEnvPropMappingMandatory=dict(
     HADOOP_EXAMPLES_JAR="hibench.hadoop.examples.jar",
     HADOOP_EXECUTABLE="hibench.hadoop.executable",
@@ -78,7 +105,7 @@ func newFakeCheckout(t *testing.T) string {
 	}
 	write(t, filepath.Join(workload, "prepare", "prepare.sh"), script("$INPUT_HDFS", ""), 0o755)
 	write(t, filepath.Join(workload, "hadoop", "run.sh"), script("$INPUT_HDFS $OUTPUT_HDFS", "HadoopSort"), 0o755)
-	write(t, filepath.Join(functions, "load_config.py"), "#!/bin/false\n", 0o755)
+	write(t, filepath.Join(functions, "load_config.py"), fakeLoader, 0o755)
 	write(t, filepath.Join(functions, "monitor.py"), "#!/bin/false\n", 0o755)
 	write(t, filepath.Join(functions, "hibench_prop_env_mapping.py"), fakeMapping, 0o644)
 	write(t, filepath.Join(functions, "workload_functions.sh"),
@@ -159,11 +186,12 @@ func TestCheckoutHostNames(t *testing.T) {
 
 // A link in the folder of a run leads no file out of it.
 func TestCheckoutStaysInItsFolder(t *testing.T) {
-	for _, link := range []string{"t1-prep", "t1-prep/report"} {
+	for link, want := range map[string]bool{"t1-prep": false, "t1-prep/report": true} {
 		t.Run(link, func(t *testing.T) {
 			h := newFakeHadoop(t)
 			env := h.env(t)
 			env.Checkout = newFakeCheckout(t)
+			env.Vars = append(env.Vars, "FAKE_BYTES=2000")
 			outside := t.TempDir()
 			path := filepath.Join(env.RunDir, link)
 			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -173,8 +201,8 @@ func TestCheckoutStaysInItsFolder(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err := newRunner(t, env, Spec{Workload: "sort", SizeBytes: 1000}).Prepare(context.Background(), "t1")
-			if err == nil || !strings.Contains(err.Error(), path) {
-				t.Errorf("error %v; want one that names %s", err, path)
+			if (err == nil) != want || err != nil && !strings.Contains(err.Error(), path) {
+				t.Errorf("error %v; want one that names %s: %t", err, path, !want)
 			}
 			if left := listing(t, outside); len(left) > 1 {
 				t.Errorf("written outside: %v", left)
@@ -203,7 +231,7 @@ func listing(t *testing.T, dir string) map[string]int64 {
 
 func TestCheckoutRefuses(t *testing.T) {
 	bin := t.TempDir()
-	for _, name := range []string{"bash", "which", "expr", "sleep"} {
+	for _, name := range []string{"bash", "which", "expr", "sleep", "python3"} {
 		write(t, filepath.Join(bin, name), "", 0o755)
 	}
 	tests := map[string]struct {
@@ -233,4 +261,15 @@ func TestCheckoutRefuses(t *testing.T) {
 			}
 		})
 	}
+}
+
+// sourced is a variable's value after a shell has read the file.
+func sourced(t *testing.T, file, name string) string {
+	cmd := exec.Command("bash", "-c", `source "$1" && printf %s "${!2}"`, "bash", file, name)
+	cmd.Dir, cmd.Env = filepath.Dir(file), []string{"PATH=" + os.Getenv("PATH")}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("source %s: %v: %s", file, err, out)
+	}
+	return string(out)
 }

@@ -1,7 +1,6 @@
 package hibench
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,7 +10,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -92,89 +90,73 @@ func (f hdfsFile) Close() error {
 	return err
 }
 
-// marker is the content of a small file in HDFS beside a workload's input. It
-// describes how the input was made, so that a later run can use the input
-// again.
+// marker is the content of a small file in HDFS beside a workload's input, which is
+// written once the input is whole. The name of the folder says what the input is.
 type marker struct {
-	Format    int       `json:"format"`
-	Workload  string    `json:"workload"`
-	Profile   string    `json:"profile,omitempty"`
-	SizeBytes int64     `json:"sizeBytes"`        // the requested size of the input in bytes
-	Visits    int64     `json:"visits,omitempty"` // rows of the table uservisits, if the input is two tables
-	Pages     int64     `json:"pages,omitempty"`  // rows of the table rankings, if the input is two tables
-	Maps      int       `json:"maps"`
-	Settings  []Setting `json:"settings,omitempty"` // those Hadoop settings on which the input's data depends
-
-	// The fields below describe the input as found in HDFS after it was made.
-	Bytes     int64  `json:"bytes"`
-	Files     int    `json:"files"`
-	Tag       string `json:"tag"`
-	Generator string `json:"generator"` // what made the input, such as the name of the examples jar
+	Format int   `json:"format"`
+	Bytes  int64 `json:"bytes"`
+	Files  int   `json:"files"`
 }
 
 const markerFormat = 1
 
-// parameters returns the content of the marker file that describes the spec's
-// input. It leaves out fields that are known only after the input was made.
-func (s Spec) parameters() marker {
-	m := marker{
-		Format: markerFormat, Workload: cmp.Or(s.Script, s.Workload), Profile: s.Profile,
-		SizeBytes: s.bytes(), Maps: s.Maps, Settings: s.shapingSettings(),
-	}
-	if SQL(s.Workload) {
-		t := s.source()
-		m.SizeBytes, m.Visits, m.Pages = 0, t.Visits, t.Pages
-	}
-	return m
-}
-
 // existingData returns the workload's input if HDFS has one that can be used
-// again: the marker file beside it matches the spec, and its length is that in
-// the marker file. Otherwise Reused is false in the returned Data.
+// again: its length is that in the marker file beside it. Otherwise Reused is false in
+// the returned Data.
 func (r *Runner) existingData() (Data, error) {
 	m, err := readMarker(r.env.FS, r.markerPath())
+	if err == nil && m.Format != markerFormat {
+		return Data{}, nil
+	}
+	var d Data
+	if err == nil {
+		d, err = r.data()
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return Data{}, nil
+	}
 	if err != nil {
 		return Data{}, fmt.Errorf("hibench: look for %s: %w", r.inputPath(), err)
 	}
-	want := r.spec.parameters()
-	want.Bytes, want.Files, want.Tag, want.Generator = m.Bytes, m.Files, m.Tag, m.Generator
-	if !reflect.DeepEqual(m, want) {
-		return Data{}, nil
-	}
-	bytes, files, err := r.inputSize()
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return Data{}, fmt.Errorf("hibench: look for %s: %w", r.inputPath(), err)
-	}
-	same := err == nil && bytes == m.Bytes && files == m.Files
-	return Data{Tag: m.Tag, Path: r.mapInputPath(), Bytes: bytes, Files: files, Reused: same}, nil
+	d.Reused = d.Bytes == m.Bytes && d.Files == m.Files
+	return d, nil
 }
 
 // markData reads the length of an input that was just made, and writes the
-// marker file beside it that describes the input.
+// marker file beside it.
 func (r *Runner) markData(ctx context.Context, tag string) (Data, error) {
-	bytes, files, err := r.inputSize()
+	d, err := r.data()
+	// Each map that writes the input stops only after the record with which it
+	// reaches its size. So fewer bytes than requested are an error.
+	short := d.Bytes < r.spec.bytes() && r.w.program != Mahout && !slices.Contains(r.spec.Settings, Setting{compressOutput, "true"})
+	switch {
+	case err != nil:
+	case short:
+		err = fmt.Errorf("%s has %d bytes, want at least %d: see %s", d.Path, d.Bytes, r.spec.bytes(), filepath.Join(r.env.tagDir(tag), logName))
+	case d.Files == 0 && r.w.program == Scripts:
+		return Data{}, nil // it has no input
+	default:
+		var text []byte
+		if text, err = json.Marshal(marker{markerFormat, d.Bytes, d.Files}); err == nil {
+			err = r.env.FS.WriteFile(ctx, r.markerPath(), append(text, '\n'))
+		}
+	}
 	if err != nil {
 		return Data{}, fmt.Errorf("hibench: prepare %s: %w", r.spec, err)
 	}
-	// Each map that writes the input stops only after the record with which it
-	// reaches its size. So fewer bytes than requested are an error.
-	if bytes < r.spec.bytes() && r.w.program != Mahout && !slices.Contains(r.spec.Settings, Setting{compressOutput, "true"}) {
-		return Data{}, fmt.Errorf("hibench: prepare %s: %s has %d bytes, want at least %d: see %s",
-			r.spec, r.mapInputPath(), bytes, r.spec.bytes(), filepath.Join(r.tagDir(tag), "client.log"))
+	return d, nil
+}
+
+// data describes the files that the workload's maps read. Where these are is not known of
+// a script's; some have none.
+func (r *Runner) data() (d Data, err error) {
+	d.Path = r.mapInputPath()
+	if r.w.program == Scripts {
+		d.Bytes, d.Files, err = treeSize(r.env.FS, d.Path)
+	} else {
+		d.Bytes, d.Files, err = folderSize(r.env.FS, d.Path)
 	}
-	if files == 0 && r.w.program == Scripts {
-		return Data{}, nil // it has no input
-	}
-	m := r.spec.parameters()
-	m.Bytes, m.Files, m.Tag, m.Generator = bytes, files, tag, r.generator()
-	text, err := json.MarshalIndent(m, "", "  ")
-	if err == nil {
-		err = r.env.FS.WriteFile(ctx, r.markerPath(), append(text, '\n'))
-	}
-	if err != nil {
-		return Data{}, fmt.Errorf("hibench: prepare %s: write %s: %w", r.spec, r.markerPath(), err)
-	}
-	return Data{Tag: tag, Path: r.mapInputPath(), Bytes: bytes, Files: files}, nil
+	return d, err
 }
 
 // readMarker reads the marker file, which describes an input of a workload. It
@@ -197,15 +179,6 @@ func readMarker(fsys FileSystem, name string) (marker, error) {
 		return marker{}, nil
 	}
 	return m, nil
-}
-
-// inputSize returns the total length, in bytes, and the number of the files that the
-// workload's maps read. Where these are is not known of a script's; some have none.
-func (r *Runner) inputSize() (bytes int64, files int, err error) {
-	if r.w.program != Scripts {
-		return folderSize(r.env.FS, r.mapInputPath())
-	}
-	return treeSize(r.env.FS, r.inputPath())
 }
 
 // treeSize is folderSize with all folders below a folder, 0 if it is missing.

@@ -25,9 +25,8 @@ const sparkScript = "#!/bin/sh\necho 'heddle makes no copy of the input for Spar
 // addPrograms adds to a folder of links what a script of HiBench's needs beside its own
 // files: the jars of its Java programs, if they have not been built, and stand-ins for
 // archives that it would unpack.
-func (r *Runner) addPrograms(ctx context.Context, c *client, s step, farm string, vars map[string]string) error {
-	text := r.text(s)
-	for _, m := range jarClass.FindAllStringSubmatch(text, -1) {
+func (r *Runner) addPrograms(ctx context.Context, c *client, s step, vars map[string]string) error {
+	for _, m := range jarClass.FindAllStringSubmatch(r.text(s), -1) {
 		jar, err := filepath.Rel(c.dir, vars[m[1]])
 		module := modules[m[1]]
 		if module == "" || exists(vars[m[1]]) || err != nil || !filepath.IsLocal(jar) {
@@ -44,11 +43,7 @@ func (r *Runner) addPrograms(ctx context.Context, c *client, s step, farm string
 			return err
 		}
 	}
-	if s == stepPrepare && strings.Contains(text, "run_spark_job") {
-		vars["SPARK_HOME"] = filepath.Join(farm, "spark")
-		return errors.Join(c.folder.MkdirAll("hibench/spark/bin", 0o700), c.folder.WriteFile("hibench/spark/bin/spark-submit", []byte(sparkScript), 0o700))
-	}
-	return nil
+	return errors.Join(c.folder.MkdirAll("spark/bin", 0o700), c.folder.WriteFile("spark/bin/spark-submit", []byte(sparkScript), 0o700))
 }
 
 // compile compiles a Java class of a part of HiBench into a jar in the client's folder,
@@ -67,7 +62,7 @@ func (r *Runner) compile(ctx context.Context, c *client, name, part, class strin
 	if err != nil {
 		return fmt.Errorf("HiBench's %s has to be compiled: %w", class, err)
 	}
-	classpath, err := r.output(ctx, filepath.Join(r.env.HadoopHome, "bin", "hadoop"), "classpath")
+	classpath, err := r.env.output(ctx, filepath.Join(r.env.HadoopHome, "bin", "hadoop"), "classpath")
 	if err != nil {
 		return err
 	}
@@ -93,7 +88,7 @@ func (r *Runner) compile(ctx context.Context, c *client, name, part, class strin
 		path += ":" + strings.Join(jars, ":")
 	}
 	dir := filepath.Join(c.dir, classes)
-	if _, err := r.output(ctx, append([]string{javac, "-nowarn", "-Xlint:none", "-d", dir, "-sourcepath", sources, "-cp", path}, files...)...); err != nil {
+	if _, err := r.env.output(ctx, append([]string{javac, "-nowarn", "-Xlint:none", "-d", dir, "-sourcepath", sources, "-cp", path}, files...)...); err != nil {
 		return err
 	}
 	jar, err := c.folder.Create(name)
@@ -108,9 +103,9 @@ func (r *Runner) compile(ctx context.Context, c *client, name, part, class strin
 }
 
 // output runs a program and returns what it writes to its standard output.
-func (r *Runner) output(ctx context.Context, argv ...string) (string, error) {
+func (env *Env) output(ctx context.Context, argv ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Env = r.env.Vars
+	cmd.Env = env.Vars
 	var said strings.Builder
 	cmd.Stderr = &said
 	out, err := cmd.Output()

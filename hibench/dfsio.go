@@ -80,14 +80,13 @@ func (r *Runner) dfsioBase(tag string) string {
 
 // checkDFSIORun checks a run of dfsioe: the files, what its reduce added up, the
 // throughput that the program reports, and the job's counters.
-func (r *Runner) checkDFSIORun(ctx context.Context, k *Check, tag string, c *Counters) error {
+func (r *Runner) checkDFSIORun(ctx context.Context, k *check, tag string, c Counters) error {
 	base, size := r.dfsioBase(tag), r.spec.bytes()
 	files, err := dataFiles(r.env.FS, path.Join(base, "io_data"))
 	if err != nil {
 		return err
 	}
 	for _, f := range files {
-		k.Bytes += f.Size()
 		if f.Size() != r.spec.FileBytes() {
 			return fmt.Errorf("%w: %s has %d bytes, want %d", ErrInvalidOutput, f.Name(), f.Size(), r.spec.FileBytes())
 		}
@@ -95,7 +94,7 @@ func (r *Runner) checkDFSIORun(ctx context.Context, k *Check, tag string, c *Cou
 	if err := k.compare("files", len(files), r.spec.Maps); err != nil {
 		return err
 	}
-	k.Compared = append(k.Compared, "bytes of each file")
+	k.add("bytes of each file")
 	sums := path.Join(base, strings.Replace(r.spec.Workload, "dfsioe-", "io_", 1))
 	sumBytes, _, err := folderSize(r.env.FS, sums)
 	if err != nil {
@@ -114,9 +113,6 @@ func (r *Runner) checkDFSIORun(ctx context.Context, k *Check, tag string, c *Cou
 	if err := r.checkThroughput(k, tag, added["l:time"]); err != nil {
 		return err
 	}
-	if c == nil {
-		return nil
-	}
 	// A map also reads a file of some bytes that tells it what to do, and the reduce
 	// writes the sums.
 	const most = 64 << 10
@@ -125,7 +121,7 @@ func (r *Runner) checkDFSIORun(ctx context.Context, k *Check, tag string, c *Cou
 	} else if more := c.HDFSReadBytes - size; more < 0 || more > most*int64(r.spec.Maps) {
 		err = fmt.Errorf("%w: bytes read (counters): %d, want %d and at most %d more for each map", ErrInvalidOutput, c.HDFSReadBytes, size, most)
 	} else {
-		k.Compared = append(k.Compared, "bytes read (counters)")
+		k.add("bytes read (counters)")
 	}
 	if err != nil {
 		return err
@@ -133,14 +129,14 @@ func (r *Runner) checkDFSIORun(ctx context.Context, k *Check, tag string, c *Cou
 	if ran := float64(c.MapTime.Milliseconds()); added["l:time"] > ran {
 		return fmt.Errorf("%w: its maps spent %v ms on their files, and ran for %v ms", ErrInvalidOutput, added["l:time"], ran)
 	}
-	k.Compared = append(k.Compared, "throughput, with the times of maps")
+	k.add("throughput, with the times of maps")
 	return nil
 }
 
 // checkThroughput compares the throughput that the program reports with the bytes
 // and the time, in ms, that its maps spent on them.
-func (r *Runner) checkThroughput(k *Check, tag string, ms float64) error {
-	name := filepath.Join(r.tagDir(tag), dfsioName)
+func (r *Runner) checkThroughput(k *check, tag string, ms float64) error {
+	name := filepath.Join(r.env.tagDir(tag), dfsioName)
 	f, err := os.Open(name)
 	if err != nil {
 		return fmt.Errorf("what the program says of its throughput: %w", err)
@@ -160,7 +156,7 @@ func (r *Runner) checkThroughput(k *Check, tag string, ms float64) error {
 	if !(ms > 0) || math.Abs(got-want) > 0.006 {
 		return fmt.Errorf("%w: it reports a throughput of %v MiB/s, and its maps took %v ms for %v MiB, which is %.2f", ErrInvalidOutput, got, ms, mib, want)
 	}
-	k.Compared = append(k.Compared, fmt.Sprintf("throughput of %v MiB/s, with bytes and times of its maps", got))
+	k.add(fmt.Sprintf("throughput of %v MiB/s, with bytes and times of its maps", got))
 	return nil
 }
 

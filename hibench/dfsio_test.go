@@ -76,10 +76,10 @@ func TestDFSIO(t *testing.T) {
 			if got := h.lastCall(t, r.env); got != want {
 				t.Errorf("command\n%s, want\n%s", got, want)
 			}
-			if k, err := r.Check(ctx, "t1", &c.good); err != nil || k.Bytes != 2<<20 || len(k.Compared) != 8 {
+			if k, err := r.Check(ctx, "t1", c.good); err != nil || len(k) != 8 {
 				t.Errorf("check: %+v, %v", k, err)
 			}
-			if err := r.Clean("t1"); err != nil {
+			if err := r.removeRun("t1"); err != nil {
 				t.Fatal(err)
 			}
 			left, err := os.ReadDir(h.fs.path("/bench/2097152-2maps/Dfsioe/" + c.base))
@@ -126,14 +126,14 @@ func TestDFSIOCheck(t *testing.T) {
 			}
 		}
 		write(t, filepath.Join(base, "io_write", "part-00000"), c.added, 0o644)
-		write(t, path.Join(r.tagDir("t1"), dfsioName), c.said, 0o644)
-		_, err := r.Check(t.Context(), "t1", &c.counters)
+		write(t, path.Join(r.env.tagDir("t1"), dfsioName), c.said, 0o644)
+		_, err := r.Check(t.Context(), "t1", c.counters)
 		if c.want == "" && err != nil || c.want != "" && (!errors.Is(err, ErrInvalidOutput) || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("error %v; want one with %q", err, c.want)
 		}
 	}
 	_, r := dfsioRunner(t, DFSIORead)
-	if _, err := r.Check(t.Context(), "t1", &good); err == nil || errors.Is(err, ErrInvalidOutput) {
+	if _, err := r.Check(t.Context(), "t1", good); err == nil || errors.Is(err, ErrInvalidOutput) {
 		t.Errorf("without files: %v; want an error that they are missing", err)
 	}
 }

@@ -41,21 +41,7 @@ func (r *Runner) mapInputPath() string {
 	return path.Join(r.inputPath(), part)
 }
 
-// generator returns the name of what makes the workload's input.
-func (r *Runner) generator() string {
-	switch {
-	case r.w.program == Scripts || SQL(r.spec.Workload) && r.env.Checkout != "":
-		return "HiBench"
-	case SQL(r.spec.Workload):
-		return "heddle"
-	case r.w.program == Tests:
-		return path.Base(r.env.Tests)
-	}
-	return path.Base(r.jar)
-}
-
 func (r *Runner) outputPath(tag string) string { return path.Join(r.workDir(), "Output-"+tag) }
 func (r *Runner) hivePath(tag string) string   { return path.Join(r.workDir(), "Hive-"+tag) } // Hive's own temporary files in HDFS
 func (r *Runner) checkPath(tag string) string  { return path.Join(r.workDir(), "Check-"+tag) }
-func (r *Runner) tagDir(tag string) string     { return r.env.tagDir(tag) }
 func (env *Env) tagDir(tag string) string      { return filepath.Join(env.RunDir, tag) }

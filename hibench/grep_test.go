@@ -9,7 +9,7 @@ import (
 
 // TestGrepCommands: the input is lines of text, the regular expression stands as
 // it is, and what the first job finds goes to a folder beside the output, which
-// Clean removes.
+// removeRun removes.
 func TestGrepCommands(t *testing.T) {
 	h := newFakeHadoop(t)
 	env := h.env(t)
@@ -26,12 +26,12 @@ grep -D mapreduce.job.reduces=3 -D dfs.user.home.dir.prefix=/bench/1000-2maps/Gr
 	for _, name := range []string{"Output-t1/part-r-00000", "Output-t1-found/root/grep-temp-1/part-r-00000", "Output-t2/part-r-00000"} {
 		write(t, h.fs.path("/bench/1000-2maps/Grep/"+name), "", 0o644)
 	}
-	if err := r.Clean("t1"); err != nil {
+	if err := r.removeRun("t1"); err != nil {
 		t.Fatal(err)
 	}
 	left, err := h.fs.ReadDir("/bench/1000-2maps/Grep")
 	if err != nil || len(left) != 1 || left[0].Name() != "Output-t2" {
-		t.Errorf("after Clean of t1: %v, %v; want only Output-t2", left, err)
+		t.Errorf("after removal of t1: %v, %v; want only Output-t2", left, err)
 	}
 }
 

@@ -73,7 +73,6 @@ type Runner struct {
 
 // Data describes the input of a workload.
 type Data struct {
-	Tag    string // YARN tag of the jobs that made the input; an earlier run may have made it
 	Path   string // the input's folder in HDFS
 	Bytes  int64  // the length of the input's files in bytes
 	Files  int

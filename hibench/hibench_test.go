@@ -43,7 +43,7 @@ func commands(t *testing.T, h *fakeHadoop, env Env, spec Spec) [][]string {
 	if _, err := r.Run(context.Background(), "t1"); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Remove(); err != nil {
+	if err := r.env.removeAll(r.workDir()); err != nil {
 		t.Fatal(err)
 	}
 	return h.jobs(t, env)
@@ -108,7 +108,7 @@ func TestPrepareReusesTheSameData(t *testing.T) {
 			env := h.env(t)
 			env.Vars = append(env.Vars, "FAKE_BYTES=1017")
 			first, err := newRunner(t, env, base).Prepare(context.Background(), "a")
-			if err != nil || first.Reused || first.Bytes != 1017 || first.Files != 1 || first.Tag != "a-prep" {
+			if err != nil || first.Reused || first.Bytes != 1017 || first.Files != 1 {
 				t.Fatalf("first Prepare: %+v, %v; want 1017 new bytes in one file", first, err)
 			}
 			if tt.before != nil {
@@ -118,9 +118,8 @@ func TestPrepareReusesTheSameData(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			wantTag := map[bool]string{true: "a-prep", false: "b-prep"}[tt.reused]
-			if d.Reused != tt.reused || d.Bytes != 1017 || d.Tag != wantTag {
-				t.Errorf("second Prepare: %+v; want reused %v, 1017 bytes, tag %s", d, tt.reused, wantTag)
+			if d.Reused != tt.reused || d.Bytes != 1017 {
+				t.Errorf("second Prepare: %+v; want reused %v, 1017 bytes", d, tt.reused)
 			}
 		})
 	}
@@ -184,22 +183,6 @@ func TestRun(t *testing.T) {
 	if !strings.Contains(string(vars), "HADOOP_USER_NAME=hdp\n") || strings.Contains(string(vars), "HOME=/root") {
 		t.Errorf("environment of the client:\n%s", vars)
 	}
-
-	if err := r.Clean("t1"); err != nil {
-		t.Error(err)
-	}
-	if _, err := r.env.FS.Stat(r.outputPath("t1")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("stat of the output after Clean: %v; want it gone", err)
-	}
-	if _, err := r.env.FS.Stat(r.inputPath()); err != nil {
-		t.Errorf("input after Clean: %v", err)
-	}
-	if err := r.Remove(); err != nil {
-		t.Error(err)
-	}
-	if _, err := r.env.FS.Stat(r.workDir()); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("stat of the folder after Remove: %v; want it gone", err)
-	}
 }
 
 func TestRunFails(t *testing.T) {
@@ -225,8 +208,8 @@ func TestTags(t *testing.T) {
 	for _, tag := range []string{"", "Big", "-a", "../x", "a b", "a,b", strings.Repeat("x", 81)} {
 		_, perr := r.Prepare(context.Background(), tag)
 		_, rerr := r.Run(context.Background(), tag)
-		_, cerr := r.Check(context.Background(), tag, nil)
-		for what, err := range map[string]error{"prepare": perr, "run": rerr, "check": cerr, "clean": r.Clean(tag)} {
+		_, cerr := r.Check(context.Background(), tag, Counters{})
+		for what, err := range map[string]error{"prepare": perr, "run": rerr, "check": cerr} {
 			if err == nil || !strings.Contains(err.Error(), "tag") {
 				t.Errorf("%s with tag %q: %v; want an error about the tag", what, tag, err)
 			}

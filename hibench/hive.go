@@ -116,7 +116,7 @@ func (r *Runner) writeHive(folder *os.Root, tag string, settings []Setting) erro
 	if err := folder.RemoveAll("hive"); err != nil {
 		return fmt.Errorf("folder for Hive: %w", err)
 	}
-	dir := filepath.Join(r.tagDir(tag), "hive")
+	dir := filepath.Join(r.env.tagDir(tag), "hive")
 	for _, name := range []string{"bin", "conf", "tmp"} {
 		if err := folder.MkdirAll(filepath.Join("hive", name), 0o700); err != nil {
 			return fmt.Errorf("folder for Hive: %w", err)
@@ -133,7 +133,7 @@ func (r *Runner) writeHive(folder *os.Root, tag string, settings []Setting) erro
 	script := "#!/bin/sh\n# Starts Hive's command line for this run.\n"
 	for _, v := range []Setting{
 		{"HADOOP_HOME", r.env.HadoopHome},
-		{"HADOOP_CONF_DIR", filepath.Join(r.tagDir(tag), confName)},
+		{"HADOOP_CONF_DIR", filepath.Join(r.env.tagDir(tag), confName)},
 		{"HADOOP_CLASSPATH", strings.Join([]string{filepath.Join(dir, "conf"), exec, filepath.Join(r.env.Hive, "*")}, ":")},
 		{"HADOOP_USER_CLASSPATH_FIRST", "true"},
 		{"JDK_JAVA_OPTIONS", javaOptions()},

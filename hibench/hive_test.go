@@ -90,9 +90,6 @@ func TestQuery(t *testing.T) {
 		}
 	}
 	golden(t, "join.sql", strings.ReplaceAll(readFile(t, filepath.Join(dir, "query.sql")), r.workDir(), "FOLDER"))
-	if err := r.Clean("t1"); err != nil {
-		t.Error(err)
-	}
 }
 
 func readFile(t *testing.T, name string) string {
@@ -263,21 +260,21 @@ func TestCheckQuery(t *testing.T) {
 			if _, err := r.Run(t.Context(), "t1"); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := r.Check(t.Context(), "t1", nil); !errors.Is(err, ErrInvalidOutput) {
+			if _, err := r.Check(t.Context(), "t1", Counters{}); !errors.Is(err, ErrInvalidOutput) {
 				t.Errorf("there is no result: error %v", err)
 			}
 			rows := resultRows(t, r)
 			output := filepath.Join(string(h.fs), r.outputPath("t1"), resultTables[query], "000000_0")
 			write(t, output, table(t, rows), 0o644)
-			k, err := r.Check(t.Context(), "t1", nil)
-			if err != nil || k.Records != int64(len(rows)) || len(k.Compared) < 2 {
-				t.Errorf("%+v, %v; want %d rows compared", k, err, len(rows))
+			k, err := r.Check(t.Context(), "t1", Counters{})
+			if err != nil || len(k) < 2 {
+				t.Errorf("%q, %v; want rows compared", k, err)
 			}
 			for what, wrong := range map[string][]string{
 				"row missing": rows[1:], "row twice": append(rows[:1:1], rows...), "other value": append([]string{strings.Replace(rows[0], ".", ".9", 4)}, rows[1:]...),
 			} {
 				write(t, output, table(t, wrong), 0o644)
-				if _, err := r.Check(t.Context(), "t1", nil); !errors.Is(err, ErrInvalidOutput) {
+				if _, err := r.Check(t.Context(), "t1", Counters{}); !errors.Is(err, ErrInvalidOutput) {
 					t.Errorf("%s: error %v; want ErrInvalidOutput", what, err)
 				}
 			}
@@ -393,7 +390,7 @@ func TestQueryRefuses(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(env.Checkout, "autogen")); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"bash", "bc", "which", "expr", "sleep"} {
+	for _, name := range []string{"bash", "bc", "which", "expr", "sleep", "python3"} {
 		file, err := exec.LookPath(name)
 		if err != nil {
 			t.Skip("no " + name)

@@ -117,3 +117,7 @@ func escapeXML(s string) string {
 	_ = xml.EscapeText(&b, []byte(s)) // no error is possible: writing to a strings.Builder cannot fail
 	return b.String()
 }
+
+// quote puts a text in single quotes, so that a shell takes it as one word. The
+// text must not contain NUL.
+func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

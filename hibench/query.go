@@ -91,46 +91,37 @@ func (r *Runner) fileSettings() (blockBytes int64, replicas int, err error) {
 
 // checkQuery compares the result of a query with what package tables computes
 // from its input.
-func (r *Runner) checkQuery(ctx context.Context, tag string) (Check, error) {
-	var k Check
-	output := path.Join(r.outputPath(tag), resultTables[r.spec.Workload])
-	wrap := func(err error) error {
-		return fmt.Errorf("hibench: check %s: output %s: %w", r.spec, output, err)
-	}
+func (r *Runner) checkQuery(ctx context.Context, k *check, output string) error {
 	inputBytes, _, err := folderSize(r.env.FS, r.mapInputPath())
-	if err == nil {
-		k.Bytes, _, err = folderSize(r.env.FS, output)
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return k, wrap(fmt.Errorf("%w: there is no result: %w", ErrInvalidOutput, err))
-	}
 	if err != nil {
-		return k, wrap(err)
+		return err
+	}
+	if _, err := r.env.FS.Stat(output); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: there is no result: %w", ErrInvalidOutput, err)
 	}
 	if inputBytes > readLimitBytes {
-		k.Compared = []string{fmt.Sprintf("nothing (the input is larger than %d bytes)", readLimitBytes)}
-		return k, nil
+		k.add(fmt.Sprintf("nothing (the input is larger than %d bytes)", readLimitBytes))
+		return nil
 	}
 	query := tables.Query(r.spec.Workload)
 	want, err := ofInput(r, "", func(string) (tables.Sum, error) { return r.sumInput(ctx, query) })
 	if err != nil {
-		return k, wrap(err)
+		return err
 	}
 	got := tables.NewOutput(query)
 	err = r.eachFile(ctx, output, func(f io.Reader) error { return eachRow(f, got.Row) })
+	if err == nil {
+		err = got.Sum().Near(want)
+	}
 	if err != nil {
-		return k, wrap(fmt.Errorf("%w: %w", ErrInvalidOutput, err))
+		return fmt.Errorf("%w: %w", ErrInvalidOutput, err)
 	}
-	k.Records = got.Sum().Rows
-	if err := got.Sum().Near(want); err != nil {
-		return k, wrap(fmt.Errorf("%w: %w", ErrInvalidOutput, err))
-	}
-	k.Compared = map[string][]string{
+	*k = map[string]check{
 		"join":        {"number of rows", "order of revenues", "sums of revenues and page ranks"},
 		"aggregation": {"number of rows", "sums of revenues"},
 		"scan":        {"number of rows", "all rows"},
 	}[r.spec.Workload]
-	return k, nil
+	return nil
 }
 
 // sumInput computes from the input what a query must give.

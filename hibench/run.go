@@ -58,7 +58,7 @@ func (r *Runner) Run(ctx context.Context, tag string, settings ...Setting) (repo
 		return "", fmt.Errorf("hibench: %s: %w", r.spec.Workload, err)
 	}
 	if !r.readsNothing() {
-		if _, _, err := r.inputSize(); err != nil {
+		if _, err := r.data(); err != nil {
 			return "", fmt.Errorf("hibench: run %s: input (has it been prepared?): %w", r.spec, err)
 		}
 	}
@@ -89,14 +89,6 @@ func reportLine(name string) (string, error) {
 	return line, nil
 }
 
-// Clean removes from HDFS the output of the run with the given YARN tag.
-func (r *Runner) Clean(tag string) error {
-	if err := checkTag(tag); err != nil {
-		return err
-	}
-	return r.removeRun(tag)
-}
-
 // removeRun removes from HDFS what the run with the given YARN tag has written.
 func (r *Runner) removeRun(tag string) error {
 	written := []string{r.outputPath(tag), grepTemp(r.outputPath(tag)), r.checkPath(tag), r.hivePath(tag)}
@@ -104,11 +96,6 @@ func (r *Runner) removeRun(tag string) error {
 		written = append(written, dfsioOwn(r.inputPath())...)
 	}
 	return r.env.removeAll(written...)
-}
-
-// Remove removes the workload's input and all its outputs from HDFS.
-func (r *Runner) Remove() error {
-	return r.env.removeAll(r.markerPath(), r.workDir())
 }
 
 // step is one of the three things that a workload runs on the cluster: prepare,
@@ -221,7 +208,7 @@ func (r *Runner) jobArgs(s step, tag, output string) []string {
 	case stepRun:
 		args := r.spec.runArgs(r.inputPath(), output)
 		if DFSIO(r.spec.Workload) {
-			args = append(args, "-resFile", filepath.Join(r.tagDir(tag), dfsioName))
+			args = append(args, "-resFile", filepath.Join(r.env.tagDir(tag), dfsioName))
 		}
 		return args
 	default:

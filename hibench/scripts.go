@@ -122,7 +122,7 @@ var nutch = filepath.Join("hadoopbench", "nutchindexing", "target", "apache-nutc
 // debianPackage says which Debian package contains each program that HiBench's
 // scripts need, for error messages.
 var debianPackage = map[string]string{
-	"bash": "bash", "bc": "bc", "which": "debianutils", "expr": "coreutils", "sleep": "coreutils",
+	"bash": "bash", "bc": "bc", "which": "debianutils", "expr": "coreutils", "sleep": "coreutils", "python3": "python3",
 	"zip": "zip", "unzip": "unzip", "javac": "openjdk-17-jdk-headless",
 }
 
@@ -130,7 +130,7 @@ var debianPackage = map[string]string{
 // scripts need and heddle does not give them.
 func (r *Runner) checkPrograms() error {
 	prepare, run := r.text(stepPrepare), r.text(stepRun)
-	for _, name := range []string{"bash", "bc", "which", "expr", "sleep"} {
+	for _, name := range []string{"bash", "bc", "which", "expr", "sleep", "python3"} {
 		if err := r.hasProgram(name); err != nil {
 			return err
 		}
@@ -211,4 +211,15 @@ func CheckScripts(env Env) (map[string]error, error) {
 		}
 	}
 	return scripts, nil
+}
+
+// findProgram returns the path of a program in the folders of the given PATH.
+func findProgram(name, searchPath string) (string, error) {
+	for _, dir := range filepath.SplitList(searchPath) {
+		file := filepath.Join(dir, name)
+		if info, err := os.Stat(file); err == nil && !info.IsDir() && info.Mode()&0o111 != 0 {
+			return file, nil
+		}
+	}
+	return "", fmt.Errorf("%s is not in the client's PATH (%s)", name, searchPath)
 }

@@ -57,7 +57,7 @@ func TestScript(t *testing.T) {
 	if got := h.lastCall(t, env); got != want {
 		t.Errorf("command\n%s, want\n%s", got, want)
 	}
-	if k, err := r.Check(t.Context(), "t1", nil); err != nil || len(k.Compared) != 1 {
+	if k, err := r.Check(t.Context(), "t1", Counters{}); err != nil || len(k) != 1 {
 		t.Errorf("check %+v, %v", k, err)
 	}
 	h.does(t, `echo 'Exception in thread "main" java.io.IOException: full'; exit 1`)
