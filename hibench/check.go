@@ -79,7 +79,7 @@ func (r *Runner) Check(ctx context.Context, tag string, c Counters) (compared []
 	case r.w.program == Tests:
 		err = r.checkDFSIORun(ctx, &k, tag, c)
 	case SQL(r.spec.Workload):
-		output = path.Join(output, resultTables[r.spec.Workload])
+		output = path.Join(output, queries[r.spec.Workload].table)
 		err = r.checkQuery(ctx, &k, output)
 	default:
 		err = r.checkExample(ctx, &k, tag, c)

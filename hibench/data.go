@@ -24,7 +24,6 @@ type FileSystem interface {
 	Stat(name string) (os.FileInfo, error)
 	ReadDir(name string) ([]os.FileInfo, error)
 	Open(name string) (io.ReadCloser, error)
-	WriteFile(ctx context.Context, name string, content []byte) error // WriteFile writes a new file; it fails if the file exists
 	// Create makes a new file, and the folders above it, with blocks of the
 	// given size in bytes and the given number of replicas. The file is whole
 	// once Close has returned no error.
@@ -38,18 +37,6 @@ func HDFS(c *hdfs.Client) FileSystem { return hdfsClient{c} }
 type hdfsClient struct{ *hdfs.Client }
 
 func (c hdfsClient) Open(name string) (io.ReadCloser, error) { return c.Client.Open(name) }
-
-func (c hdfsClient) WriteFile(ctx context.Context, name string, content []byte) error {
-	f, err := c.Client.Create(name)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(content)
-	if closeErr := (hdfsFile{f, ctx}).Close(); err == nil {
-		err = closeErr
-	}
-	return err
-}
 
 func (c hdfsClient) Create(ctx context.Context, name string, blockBytes int64, replicas int) (io.WriteCloser, error) {
 	if err := c.MkdirAll(path.Dir(name), 0o755); err != nil {
@@ -136,15 +123,24 @@ func (r *Runner) markData(ctx context.Context, tag string) (Data, error) {
 	case d.Files == 0 && r.w.program == Scripts:
 		return Data{}, nil // it has no input
 	default:
-		var text []byte
-		if text, err = json.Marshal(marker{markerFormat, d.Bytes, d.Files}); err == nil {
-			err = r.env.FS.WriteFile(ctx, r.markerPath(), append(text, '\n'))
-		}
+		err = r.writeMarker(ctx, marker{markerFormat, d.Bytes, d.Files})
 	}
 	if err != nil {
 		return Data{}, fmt.Errorf("hibench: prepare %s: %w", r.spec, err)
 	}
 	return d, nil
+}
+
+func (r *Runner) writeMarker(ctx context.Context, m marker) error {
+	blockBytes, replicas, err := r.fileSettings()
+	if err != nil {
+		return err
+	}
+	f, err := r.env.FS.Create(ctx, r.markerPath(), blockBytes, replicas)
+	if err != nil {
+		return err
+	}
+	return errors.Join(json.NewEncoder(f).Encode(m), f.Close())
 }
 
 // data describes the files that the workload's maps read. Where these are is not known of

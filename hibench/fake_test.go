@@ -3,7 +3,6 @@ package hibench
 import (
 	"context"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,13 +17,6 @@ func (d dirFS) path(name string) string                 { return filepath.Join(s
 func (d dirFS) Stat(name string) (os.FileInfo, error)   { return os.Stat(d.path(name)) }
 func (d dirFS) Open(name string) (io.ReadCloser, error) { return os.Open(d.path(name)) }
 func (d dirFS) RemoveAll(name string) error             { return os.RemoveAll(d.path(name)) }
-
-func (d dirFS) WriteFile(_ context.Context, name string, content []byte) error {
-	if _, err := d.Stat(name); err == nil {
-		return fs.ErrExist
-	}
-	return os.WriteFile(d.path(name), content, 0o644)
-}
 
 func (d dirFS) Create(_ context.Context, name string, _ int64, _ int) (io.WriteCloser, error) {
 	if err := os.MkdirAll(filepath.Dir(d.path(name)), 0o755); err != nil {

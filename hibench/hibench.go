@@ -29,7 +29,6 @@
 package hibench
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -202,43 +201,58 @@ func checkTag(tag string) error {
 	return nil
 }
 
-// TestsJar returns the path of the jar with the tests of Hadoop's MapReduce client in
-// a Hadoop folder; empty if there is none.
-func TestsJar(home string) string {
-	jars, err := filepath.Glob(filepath.Join(home, "share", "hadoop", "mapreduce", "hadoop-mapreduce-client-jobclient-*-tests.jar"))
-	if err != nil || len(jars) != 1 {
-		return ""
-	}
-	return jars[0]
+// testsPattern matches the jar with the tests of Hadoop's MapReduce client in a Hadoop
+// folder.
+const testsPattern = "share/hadoop/mapreduce/hadoop-mapreduce-client-jobclient-*-tests.jar"
+
+// HasTests reports whether a Hadoop folder has the jar with the tests of Hadoop's
+// MapReduce client.
+func HasTests(home string) bool {
+	_, err := oneFile(home, testsPattern)
+	return err == nil
 }
 
 // testsJar returns the path of the jar with the tests of Hadoop's MapReduce client.
 func (env *Env) testsJar() (string, error) {
-	jar := cmp.Or(env.Tests, TestsJar(env.HadoopHome))
-	if jar == "" {
-		return "", fmt.Errorf("hibench: hadoop home %s: no share/hadoop/mapreduce/hadoop-mapreduce-client-jobclient-*-tests.jar, which has the programs sleep and TestDFSIO", env.HadoopHome)
+	if env.Tests == "" {
+		jar, err := oneFile(env.HadoopHome, testsPattern)
+		if err != nil {
+			err = fmt.Errorf("hibench: programs sleep and TestDFSIO: hadoop home: %w", err)
+		}
+		return jar, err
 	}
-	if _, err := os.Stat(jar); err != nil {
+	if _, err := os.Stat(env.Tests); err != nil {
 		return "", fmt.Errorf("hibench: jar of Hadoop's tests: %w", err)
 	}
-	return filepath.Abs(jar)
+	return filepath.Abs(env.Tests)
 }
 
 // findHadoop returns the path of the jar of MapReduce examples in a Hadoop
 // folder.
-func findHadoop(home string) (string, error) {
-	if info, err := os.Stat(filepath.Join(home, "bin", "hadoop")); err != nil {
-		return "", fmt.Errorf("hibench: hadoop home: %w", err)
-	} else if info.Mode()&0o111 == 0 {
-		return "", fmt.Errorf("hibench: hadoop home: %s is not executable", filepath.Join(home, "bin", "hadoop"))
+func findHadoop(home string) (jar string, err error) {
+	program := filepath.Join(home, "bin", "hadoop")
+	info, err := os.Stat(program)
+	if err == nil && info.Mode()&0o111 == 0 {
+		err = fmt.Errorf("%s is not executable", program)
 	}
-	pattern := filepath.Join(home, "share", "hadoop", "mapreduce", "hadoop-mapreduce-examples-*.jar")
-	jars, err := filepath.Glob(pattern)
+	if err == nil {
+		jar, err = oneFile(home, "share/hadoop/mapreduce/hadoop-mapreduce-examples-*.jar")
+	}
 	if err != nil {
-		return "", fmt.Errorf("hibench: hadoop home %s: %w", home, err)
+		return "", fmt.Errorf("hibench: hadoop home: %w", err)
 	}
-	if len(jars) != 1 {
-		return "", fmt.Errorf("hibench: hadoop home: %d files match %s; want one", len(jars), pattern)
+	return jar, nil
+}
+
+// oneFile returns the path of the one file below a folder that a pattern matches.
+func oneFile(dir, pattern string) (string, error) {
+	pattern = filepath.Join(dir, pattern)
+	found, err := filepath.Glob(pattern)
+	if err == nil && len(found) != 1 {
+		err = fmt.Errorf("%d files match %s; want one", len(found), pattern)
 	}
-	return jars[0], nil
+	if err != nil {
+		return "", err
+	}
+	return found[0], nil
 }

@@ -26,29 +26,24 @@ const (
 	visitsTable   = "uservisits"
 )
 
-// resultTables has the name of the table that each query writes, as in HiBench.
-// It is a folder below the run's output.
-var resultTables = map[string]string{
-	"join": "rankings_uservisits_join", "aggregation": "uservisits_aggre", "scan": "uservisits_copy",
+// query is how a query runs.
+type query struct {
+	table   string // that it writes, as in HiBench: a folder below the run's output
+	columns string // of that table
+	text    string // our own; HiBench's text says the same in another way
+	checked check  // what is compared of its result
 }
 
-// queries has our own text of each query. HiBench's text says the same in
-// another way.
-var queries = map[string]string{
-	"join": `SELECT v.sourceIP, AVG(r.pageRank), SUM(v.adRevenue) AS totalRevenue
+var queries = map[string]query{
+	"join": {"rankings_uservisits_join", "sourceIP STRING, avgPageRank DOUBLE, totalRevenue DOUBLE",
+		`SELECT v.sourceIP, AVG(r.pageRank), SUM(v.adRevenue) AS totalRevenue
 FROM uservisits v JOIN rankings r ON r.pageURL = v.destURL
 WHERE v.visitDate BETWEEN '1999-01-01' AND '2000-01-01'
 GROUP BY v.sourceIP
-ORDER BY totalRevenue DESC`,
-	"aggregation": `SELECT sourceIP, SUM(adRevenue) FROM uservisits GROUP BY sourceIP`,
-	"scan":        `SELECT * FROM uservisits`,
-}
-
-// resultColumns has the columns of the table that each query writes.
-var resultColumns = map[string]string{
-	"join":        "sourceIP STRING, avgPageRank DOUBLE, totalRevenue DOUBLE",
-	"aggregation": "sourceIP STRING, sumAdRevenue DOUBLE",
-	"scan":        tables.VisitsColumns,
+ORDER BY totalRevenue DESC`, check{"number of rows", "order of revenues", "sums of revenues and page ranks"}},
+	"aggregation": {"uservisits_aggre", "sourceIP STRING, sumAdRevenue DOUBLE",
+		"SELECT sourceIP, SUM(adRevenue) FROM uservisits GROUP BY sourceIP", check{"number of rows", "sums of revenues"}},
+	"scan": {"uservisits_copy", tables.VisitsColumns, "SELECT * FROM uservisits", check{"number of rows", "all rows"}},
 }
 
 // checkHive returns an error if Hive's folder lacks a jar.
@@ -62,24 +57,11 @@ func (r *Runner) checkHive() error {
 		}
 	}
 	for _, name := range []string{"hive-exec-*.jar", "hive-cli-*.jar"} {
-		if _, err := r.hiveJar(name); err != nil {
-			return err
+		if _, err := oneFile(r.env.Hive, name); err != nil {
+			return fmt.Errorf("hibench: Hive's jars, as in the folder lib of Hive 4.0: %w", err)
 		}
 	}
 	return nil
-}
-
-// hiveJar returns the path of the one jar in Hive's folder that a pattern
-// matches.
-func (r *Runner) hiveJar(pattern string) (string, error) {
-	found, err := filepath.Glob(filepath.Join(r.env.Hive, pattern))
-	if err != nil {
-		return "", fmt.Errorf("hibench: Hive: %w", err)
-	}
-	if len(found) != 1 {
-		return "", fmt.Errorf("hibench: Hive: %d files match %s; want one, as in the folder lib of Hive 4.0", len(found), filepath.Join(r.env.Hive, pattern))
-	}
-	return found[0], nil
 }
 
 // openPackages are the packages of the Java library whose private parts Hive's
@@ -126,7 +108,7 @@ func (r *Runner) writeHive(folder *os.Root, tag string, settings []Setting) erro
 	if err != nil {
 		return err
 	}
-	exec, err := r.hiveJar("hive-exec-*.jar")
+	exec, err := oneFile(r.env.Hive, "hive-exec-*.jar")
 	if err != nil {
 		return err
 	}
@@ -189,18 +171,18 @@ func (r *Runner) hiveSite(tag, dir string, settings []Setting) ([]byte, error) {
 
 // queryCommand sets up a process that runs our own text of the workload's query.
 func (r *Runner) queryCommand(c *client, output string) error {
-	table := resultTables[r.spec.Workload]
+	q := queries[r.spec.Workload]
 	text := fmt.Sprintf(`SET mapreduce.job.maps=%d;
 SET mapreduce.job.reduces=%d;
 `, r.spec.Maps, r.spec.Reduces)
 	for _, t := range []struct{ name, columns, folder, format string }{
 		{rankingsTable, tables.RankingsColumns, path.Join(r.inputPath(), rankingsTable), " ROW FORMAT DELIMITED FIELDS TERMINATED BY ','"},
 		{visitsTable, tables.VisitsColumns, path.Join(r.inputPath(), visitsTable), " ROW FORMAT DELIMITED FIELDS TERMINATED BY ','"},
-		{table, resultColumns[r.spec.Workload], path.Join(output, table), ""},
+		{q.table, q.columns, path.Join(output, q.table), ""},
 	} {
 		text += fmt.Sprintf("CREATE EXTERNAL TABLE %s (%s)%s STORED AS SEQUENCEFILE LOCATION '%s';\n", t.name, t.columns, t.format, t.folder)
 	}
-	text += fmt.Sprintf("INSERT OVERWRITE TABLE %s\n%s;\n", table, queries[r.spec.Workload])
+	text += fmt.Sprintf("INSERT OVERWRITE TABLE %s\n%s;\n", q.table, q.text)
 	if err := c.folder.WriteFile("query.sql", []byte(text), 0o600); err != nil {
 		return fmt.Errorf("write query: %w", err)
 	}

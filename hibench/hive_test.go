@@ -209,7 +209,8 @@ func TestHiBenchDefectsOfQueries(t *testing.T) {
 // query that failed like one that did not; heddle's run fails.
 func TestCheckoutQueries(t *testing.T) {
 	checkout := hibenchCheckout(t)
-	for query, table := range resultTables {
+	for query, q := range queries {
+		table := q.table
 		t.Run(query, func(t *testing.T) {
 			t.Parallel()
 			h := newFakeHadoop(t)
@@ -264,7 +265,7 @@ func TestCheckQuery(t *testing.T) {
 				t.Errorf("there is no result: error %v", err)
 			}
 			rows := resultRows(t, r)
-			output := filepath.Join(string(h.fs), r.outputPath("t1"), resultTables[query], "000000_0")
+			output := filepath.Join(string(h.fs), r.outputPath("t1"), queries[query].table, "000000_0")
 			write(t, output, table(t, rows), 0o644)
 			k, err := r.Check(t.Context(), "t1", Counters{})
 			if err != nil || len(k) < 2 {

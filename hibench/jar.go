@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/textproto"
 	"os"
 	"path"
 	"path/filepath"
@@ -143,28 +144,11 @@ func mainClass(z *zip.Reader) (string, error) {
 		return "", err
 	}
 	defer func() { _ = f.Close() }()
-	lines := bufio.NewScanner(io.LimitReader(f, maxManifestBytes))
-	found, in := "", false
-	for lines.Scan() {
-		line := strings.TrimRight(lines.Text(), "\r")
-		if more, continues := strings.CutPrefix(line, " "); continues {
-			if in {
-				found += more
-			}
-			continue
-		}
-		if line == "" { // what follows is about single files
-			break
-		}
-		name, value, _ := strings.Cut(line, ":")
-		if in = strings.EqualFold(name, "Main-Class"); in {
-			found = strings.TrimPrefix(value, " ")
-		}
-	}
-	found = strings.TrimSpace(found)
-	if err := lines.Err(); err != nil {
+	h, err := textproto.NewReader(bufio.NewReader(io.LimitReader(f, maxManifestBytes))).ReadMIMEHeader() // up to the parts about single files
+	if err != nil && !errors.Is(err, io.EOF) {
 		return "", err
 	}
+	found := strings.ReplaceAll(h.Get("Main-Class"), " ", "") // lines that go on are joined by a blank
 	if found != "" && !className.MatchString(strings.ReplaceAll(found, "/", ".")) {
 		return "", fmt.Errorf("Main-Class %.80q is not the name of a class", found)
 	}

@@ -58,7 +58,7 @@ func TestJarValidate(t *testing.T) {
 		{"a main that is not there", Jar{Path: plain, Main: "org.example.Sort"}, "has no class org.example.Sort"},
 		{"a main that is no name", Jar{Path: plain, Main: "-Dx=y"}, "want the name of a Java class"},
 		{"a manifest's main that is no name", Jar{Path: writeJar(t, map[string]string{manifest: "Main-Class: -Dx=y\n"})}, "is not the name of a class"},
-		{"a long manifest", Jar{Path: writeJar(t, map[string]string{manifest: strings.Repeat("x", 2*maxManifestBytes)}), Main: "A"}, "too long"},
+		{"a long manifest", Jar{Path: writeJar(t, map[string]string{manifest: strings.Repeat("x", 2*maxManifestBytes)}), Main: "A"}, "has no class A"},
 		{"a tag", Jar{Path: named, Args: []string{"-D", "mapreduce.job.tags=x"}}, "the tag of a run is set by the run itself"},
 		{"a tag in one word", Jar{Path: named, Args: []string{"-Dmapreduce.job.tags=x"}}, "the tag of a run is set by the run itself"},
 		{"a tag among the settings", Jar{Path: named, Settings: []Setting{{"mapreduce.job.tags", "x"}}}, "the tag of a run is set by the run itself"},

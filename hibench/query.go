@@ -116,11 +116,7 @@ func (r *Runner) checkQuery(ctx context.Context, k *check, output string) error 
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrInvalidOutput, err)
 	}
-	*k = map[string]check{
-		"join":        {"number of rows", "order of revenues", "sums of revenues and page ranks"},
-		"aggregation": {"number of rows", "sums of revenues"},
-		"scan":        {"number of rows", "all rows"},
-	}[r.spec.Workload]
+	*k = queries[r.spec.Workload].checked
 	return nil
 }
 

@@ -62,7 +62,7 @@ func TestNewWithoutTheJarOfTests(t *testing.T) {
 	h := newFakeHadoop(t)
 	spec := Spec{Workload: Sleep, Profile: "tiny"}
 	env := h.env(t)
-	if _, err := New(env, spec); err == nil || !strings.Contains(err.Error(), "no share/hadoop/mapreduce/hadoop-mapreduce-client-jobclient-*-tests.jar") {
+	if _, err := New(env, spec); err == nil || !strings.Contains(err.Error(), "/share/hadoop/mapreduce/hadoop-mapreduce-client-jobclient-*-tests.jar; want one") {
 		t.Errorf("error %v; want one with the jar that is missing", err)
 	}
 	env.Tests = filepath.Join(h.home, "other.jar")

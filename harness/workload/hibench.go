@@ -40,7 +40,7 @@ func (w hiBench) On(ctx context.Context, place Place) (Live, error) {
 			env.Hive, err = programs.Jars(ctx, p, place.Say)
 		case p == hibench.Mahout:
 			env.Mahout, err = programs.Jars(ctx, p, place.Say)
-		case p == hibench.Tests && hibench.TestsJar(env.HadoopHome) == "":
+		case p == hibench.Tests && !hibench.HasTests(env.HadoopHome):
 			env.Tests, err = programs.Jars(ctx, p, place.Say)
 		}
 		if err != nil {
