@@ -161,7 +161,6 @@ func (at *attempts) launch(slot int32, k state.Kind, t state.TaskID, n state.Nod
 	if at.Record != nil {
 		at.events.After(launchMs, evStarted, uint32(id), gen)
 	}
-	x := &at.nodes.list[n]
 	if at.nodes.lost.Has(n) {
 		a.marks |= dead
 		return id // the node is lost, and the ResourceManager has not noticed the loss: the attempt will never proceed
@@ -173,30 +172,36 @@ func (at *attempts) launch(slot int32, k state.Kind, t state.TaskID, n state.Nod
 	if at.failing > 0 && at.willFail(id, a, j, w) || len(j.pasts) > 0 && at.endsAsBefore(id, a, j) {
 		return id
 	}
-	fixedMs := j.fixedMs(a, w)
 	launch := int64(launchMs)
-	ms := launch
-	switch {
-	case k == state.Map && fixedMs > 0:
-		a.phase = finish
-		ms += int64(fixedMs)
-	case k == state.Map && at.nodes.flows == nil:
-		a.phase = finish
-		ms += x.on(int64(at.Costs.TaskStartMs) + at.draws.computeMs(j, a, w))
-		if j.total[state.Reduce] == 0 && w.OutputBytes > 0 {
-			ms += int64(at.Costs.CommitMs)
-		}
-	case x.cores || k == state.Reduce && fixedMs > 0:
-	default:
-		a.phase = input
-		ms += x.on(int64(at.Costs.TaskStartMs))
-	}
+	ms := launch + at.firstPhase(a, j, w)
 	at.endsIn(id, a, ms)
 	a.timer(&at.events, id, ms)
 	if at.load != nil {
 		at.load.launched(id, a, w, launch, at.events.Now+ms)
 	}
 	return id
+}
+
+// firstPhase chooses the phase in which an attempt begins, and returns how long it takes.
+func (at *attempts) firstPhase(a *attempt, j *job, w *Work) (ms int64) {
+	x := &at.nodes.list[a.node]
+	fixedMs := j.fixedMs(a, w)
+	switch {
+	case a.kind == state.Map && fixedMs > 0:
+		a.phase = finish
+		return int64(fixedMs)
+	case a.kind == state.Map && at.nodes.flows == nil:
+		a.phase = finish
+		ms = x.on(int64(at.Costs.TaskStartMs) + at.draws.computeMs(j, a, w))
+		if j.total[state.Reduce] == 0 && w.OutputBytes > 0 {
+			ms += int64(at.Costs.CommitMs)
+		}
+		return ms
+	case x.cores || a.kind == state.Reduce && fixedMs > 0:
+		return 0
+	}
+	a.phase = input
+	return x.on(int64(at.Costs.TaskStartMs))
 }
 
 // willFail draws at random whether an attempt fails, with the probability that
@@ -286,20 +291,12 @@ func (at *attempts) proceed(id int32) {
 			}
 			at.computes(id, a, at.draws.computeMs(j, a, w), w.CoresPercent)
 			if w.DiskBytes > 0 && at.nodes.flows != nil {
-				f := at.nodes.flows.Write(at.events.Now, a.node, a.node, w.DiskBytes, a.tag(id))
-				at.awaits(id, f)
-				if at.load != nil {
-					at.load.moves(id, a, beside, writing, a.node, w.DiskBytes, f)
-				}
+				at.writes(id, a, beside, w.DiskBytes)
 			}
 		case write:
 			a.phase = commit
 			if writes && at.nodes.flows != nil && at.Cluster.WritesWait {
-				f := at.nodes.flows.Write(at.events.Now, a.node, a.node, w.OutputBytes, a.tag(id))
-				at.awaits(id, f)
-				if at.load != nil {
-					at.load.moves(id, a, main, writing, a.node, w.OutputBytes, f)
-				}
+				at.writes(id, a, main, w.OutputBytes)
 			}
 		case commit:
 			a.phase = finish
@@ -310,6 +307,15 @@ func (at *attempts) proceed(id int32) {
 			at.succeed(id)
 			return
 		}
+	}
+}
+
+// writes starts a write to the disk of an attempt's node, as its main part or beside it.
+func (at *attempts) writes(id int32, a *attempt, part int, bytes int64) {
+	f := at.nodes.flows.Write(at.events.Now, a.node, a.node, bytes, a.tag(id))
+	at.awaits(id, f)
+	if at.load != nil {
+		at.load.moves(id, a, part, writing, a.node, bytes, f)
 	}
 }
 

@@ -68,16 +68,8 @@ func (s *Sim) handle(e kernel.Event) {
 		}
 	case evGrant:
 		s.containers.granted(e.ID)
-	case evFault:
-		s.fault(&s.Faults[id])
-	case evExpire:
-		if e.IsFor(s.nodes.losses[id]) {
-			s.expire(state.NodeID(id))
-		}
-	case evCleanUp:
-		s.cleanUp(state.NodeID(id), e.Generation())
-	case evCapacity, evCapacityAgain:
-		s.recorder.capacity(s.nodes.changeCapacity(int(id)))
+	case evFault, evExpire, evCleanUp, evCapacity, evCapacityAgain:
+		s.handleNode(e, id)
 	case evTick:
 		s.tick(e.ID)
 	case evGroup:
@@ -88,6 +80,22 @@ func (s *Sim) handle(e kernel.Event) {
 		if e.IsFor(s.jobs.list[id].gen) {
 			s.handleJob(e.Kind(), id)
 		}
+	}
+}
+
+// handleNode carries out an event of one node or more.
+func (s *Sim) handleNode(e kernel.Event, id int32) {
+	switch e.Kind() {
+	case evFault:
+		s.fault(&s.Faults[id])
+	case evExpire:
+		if e.IsFor(s.nodes.losses[id]) {
+			s.expire(state.NodeID(id))
+		}
+	case evCleanUp:
+		s.cleanUp(state.NodeID(id), e.Generation())
+	default:
+		s.recorder.capacity(s.nodes.changeCapacity(int(id)))
 	}
 }
 

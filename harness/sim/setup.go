@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -93,6 +94,10 @@ func (c *Config) check() error {
 	case c.MapSlots < 0 || c.ReduceSlots < 0:
 		return fmt.Errorf("%d map slots and %d reduce slots a node: neither may be negative", c.MapSlots, c.ReduceSlots)
 	}
+	return cmp.Or(c.checkFaults(), c.checkOpportunities(), c.Costs.check())
+}
+
+func (c *Config) checkFaults() error {
 	at, nodes := int64(0), len(c.Cluster.Nodes)
 	for i, f := range c.Faults {
 		switch {
@@ -107,7 +112,11 @@ func (c *Config) check() error {
 		}
 		at = f.AtMs
 	}
-	at = 0
+	return nil
+}
+
+func (c *Config) checkOpportunities() error {
+	at, nodes := int64(0), len(c.Cluster.Nodes)
 	for i, o := range c.Opportunities {
 		switch {
 		case o.AtMs < 0:
@@ -119,29 +128,33 @@ func (c *Config) check() error {
 		}
 		at = o.AtMs
 	}
+	return nil
+}
+
+func (c *Costs) check() error {
 	for _, x := range []struct {
 		name string
 		cost int32
 	}{
-		{"NodeBeatMs", c.Costs.NodeBeatMs},
-		{"AsyncMs", c.Costs.AsyncMs},
-		{"AMBeatMs", c.Costs.AMBeatMs},
-		{"SubmitMs", c.Costs.SubmitMs},
-		{"AMStartMs", c.Costs.AMStartMs},
-		{"AMBesideMB", c.Costs.AMBesideMB},
-		{"LaunchMs", c.Costs.LaunchMs},
-		{"FreeMs", c.Costs.FreeMs},
-		{"TaskStartMs", c.Costs.TaskStartMs},
-		{"CommitMs", c.Costs.CommitMs},
-		{"FetchMs", c.Costs.FetchMs},
-		{"FinishMs", c.Costs.FinishMs},
-		{"NodeExpiryMs", c.Costs.NodeExpiryMs},
+		{"NodeBeatMs", c.NodeBeatMs},
+		{"AsyncMs", c.AsyncMs},
+		{"AMBeatMs", c.AMBeatMs},
+		{"SubmitMs", c.SubmitMs},
+		{"AMStartMs", c.AMStartMs},
+		{"AMBesideMB", c.AMBesideMB},
+		{"LaunchMs", c.LaunchMs},
+		{"FreeMs", c.FreeMs},
+		{"TaskStartMs", c.TaskStartMs},
+		{"CommitMs", c.CommitMs},
+		{"FetchMs", c.FetchMs},
+		{"FinishMs", c.FinishMs},
+		{"NodeExpiryMs", c.NodeExpiryMs},
 	} {
 		if x.cost < 0 {
 			return fmt.Errorf("cost %s is %d: it must be 0 or more", x.name, x.cost)
 		}
 	}
-	for i, ms := range c.Costs.LabelMs {
+	for i, ms := range c.LabelMs {
 		if ms < 0 {
 			return fmt.Errorf("cost LabelMs has %d at %d: it must be 0 or more", ms, i)
 		}
