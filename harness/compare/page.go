@@ -17,25 +17,6 @@ import (
 // These methods return the parts of a comparison, for a page that has other parts too.
 // Doc returns all of it for a terminal.
 
-// Cards returns a card for each threshold and workload, those first that are not met.
-func (r *Report) Cards() (list doc.Cards) {
-	marks := map[Verdict]string{Met: "✓ met", Missed: "✗ missed", Untold: "? not told"}
-	tones := map[Verdict]doc.Tone{Met: doc.Good, Missed: doc.Bad, Untold: doc.Notable}
-	worst := slices.Clone(r.Thresholds)
-	place := []Verdict{Missed, Untold, Met}
-	slices.SortStableFunc(worst, func(a, b Threshold) int {
-		return cmp.Compare(slices.Index(place, a.Verdict), slices.Index(place, b.Verdict))
-	})
-	for _, t := range worst {
-		title := t.Metric + ": " + t.Text
-		if len(r.Workloads()) > 1 {
-			title = t.Workload + ", " + title
-		}
-		list = append(list, doc.Card{Title: title, Value: marks[t.Verdict], Tone: tones[t.Verdict], Detail: t.Figure + " is " + t.value().String() + ", n=" + fmt.Sprint(t.Runs)})
-	}
-	return list
-}
-
 // General returns the warnings about the whole comparison, and those of its first table.
 func (r *Report) General() []string {
 	list := slices.Clone(r.general)

@@ -130,8 +130,6 @@ func empty(p Part) bool {
 		return len(p) == 0
 	case *Fold:
 		return len(p.Parts.filled()) == 0
-	case Cards:
-		return len(p) == 0
 	case Files:
 		return len(p) == 0
 	case *Chart:
@@ -188,7 +186,7 @@ func (d Doc) unfolded() (list Doc) {
 			list = append(list, Text(p))
 		case Command:
 			list = append(list, Text(p.line()))
-		case Cards, Files, Glossary, *Embed, *Chart, *Forest:
+		case Files, Glossary, *Embed, *Chart, *Forest:
 		default:
 			if t, is := p.(*Table); !is || !t.Heat {
 				list = append(list, p)

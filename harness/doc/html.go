@@ -12,16 +12,6 @@ import (
 	"heddle/traces/printable"
 )
 
-// Cards are results that a page shows side by side. The document has their numbers in
-// tables too.
-type Cards []Card
-
-// Card is one of the Cards: a verdict or a value, what it is about, and details.
-type Card struct {
-	Title, Value, Detail string
-	Tone                 Tone
-}
-
 // Files are files that a reader of a page can save.
 type Files []File
 
@@ -39,7 +29,6 @@ type Embed struct {
 	Script, Style string
 }
 
-func (Cards) part()  {}
 func (Files) part()  {}
 func (*Embed) part() {}
 
@@ -128,12 +117,6 @@ func (h *hypertext) parts(d Doc) error {
 				h.add("<div><dt>%s</dt><dd>%s</dd></div>", h.named(f.Name, escaped(f.Name)), joined(f.Value))
 			}
 			h.WriteString("</dl>\n")
-		case Cards:
-			h.WriteString(`<ul class="cards">`)
-			for _, c := range p {
-				h.add(`<li class="card %s"><span class="title">%s</span> <strong>%s</strong> <span class="detail">%s</span></li>`+"\n", escaped(string(c.Tone)), joined(c.Title), joined(c.Value), joined(c.Detail))
-			}
-			h.WriteString("</ul>\n")
 		case Glossary:
 			h.glossary(p)
 		case Files:

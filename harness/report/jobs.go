@@ -3,8 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"slices"
-	"strings"
 
 	"heddle/harness/doc"
 	"heddle/harness/measure"
@@ -44,7 +42,7 @@ func (p *page) jobs() doc.Doc {
 	}
 	text += slowest(labels, list, map[bool]string{true: "of", false: "under"}[p.compared == nil])
 	table, left := measure.Jobs(columns, labels, list, mostJobs)
-	d := doc.Doc{doc.Heading("Jobs"), doc.Text(strings.TrimSpace(text + " " + narrow(table))), table}
+	d := doc.Doc{doc.Heading("Jobs"), doc.Text(text), table}
 	if left > 0 {
 		d = append(d, doc.Notes{fmt.Sprintf("%d more jobs are left out: of those that ran, the ones that took the shortest time", left)})
 	}
@@ -71,48 +69,4 @@ func slowest(labels [][]string, list []*measure.Figures, where string) string {
 		text += fmt.Sprintf(", of which it waited %s for its first task", doc.DurationText(waitMs))
 	}
 	return text + "."
-}
-
-// narrow takes the columns out of a table that have the same in all of its rows, and
-// returns a sentence with what they have. The first column stays, and so does one by which
-// readers look for the slowest job.
-func narrow(t *doc.Table) string {
-	if len(t.Rows) < 2 {
-		return ""
-	}
-	var same, unknown []string
-	var kept []int
-	for k, name := range t.Columns {
-		value := t.Rows[0][k].String()
-		switch {
-		case k == 0 || name == "took" || slices.ContainsFunc(t.Rows, func(row []doc.Cell) bool { return row[k].String() != value }):
-			kept = append(kept, k)
-		case value == "-":
-			unknown = append(unknown, name)
-		default:
-			same = append(same, name+" "+cmp.Or(value, "(no name)"))
-		}
-	}
-	pick := func(row []doc.Cell) (list []doc.Cell) {
-		for _, k := range kept {
-			list = append(list, row[k])
-		}
-		return list
-	}
-	var columns []string
-	for _, k := range kept {
-		columns = append(columns, t.Columns[k])
-	}
-	t.Columns = columns
-	for i, row := range t.Rows {
-		t.Rows[i] = pick(row)
-	}
-	text := ""
-	if len(same) > 0 {
-		text = "All have: " + strings.Join(same, ", ") + "."
-	}
-	if len(unknown) > 0 {
-		text += " Of none is known: " + strings.Join(unknown, ", ") + "."
-	}
-	return strings.TrimSpace(text)
 }

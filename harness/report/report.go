@@ -129,8 +129,8 @@ func Of(ctx context.Context, o Options) (doc.Doc, error) {
 	d := doc.Doc{doc.Heading(p.title()), doc.Lead(p.lead()), p.facts()}
 	d = append(d, p.distrust()...)
 	if p.compared != nil {
-		if cards := p.compared.Cards(); len(cards) > 0 {
-			d = append(d, doc.Heading("Thresholds"), cards, &doc.Fold{Title: "Thresholds as a table", Parts: doc.Doc{compare.ThresholdTable(p.compared.Thresholds)}})
+		if list := p.compared.Thresholds; len(list) > 0 {
+			d = append(d, doc.Heading("Thresholds"), compare.ThresholdTable(list))
 		}
 		d = append(d, p.differences()...)
 	}

@@ -131,16 +131,12 @@ func replayed(t testing.TB, path string, keep bool) string {
 func TestTraceBesideReplay(t *testing.T) {
 	path := "../fidelity/testdata/run/trials/r04-wordcount-yarn/trace.heddle"
 	for _, keep := range []bool{true, false} {
-		rows := 3  // one for each of the two jobs, and one for the trial
-		if !keep { // the jobs of the replay are not known, so that all rows are of the recording, which is said once
-			rows = 1
-		}
 		page := written(t, Options{Runs: []string{replayed(t, path, keep)}, Traces: []string{path}})
 		for want, times := range map[string]int{
 			`"recorded":true`:                                          1, // in the timeline
 			`<g class="row" data-name="recorded"`:                      3, // a curve in each chart of jobs
 			`data-name="trace.heddle"`:                                 0,
-			`<td class="whole">recorded</td>`:                          rows,
+			`<td class="whole">recorded</td>`:                          3, // a row for each of the two jobs, and one for the trial
 			`>Measured against predicted</h2>`:                         1,
 			`recorded against`:                                         0,
 			`again: a task takes its recorded time wherever it runs`:   1,
@@ -175,24 +171,6 @@ func TestFarFromRecording(t *testing.T) {
 	}
 	if list := far(&fidelity.Report{Own: []fidelity.Own{{BiasPct: 19.9}, {BiasPct: -19.9}, {BiasPct: compare.Number(math.NaN())}}}); len(list) > 0 {
 		t.Errorf("near or unknown, and yet %q", list)
-	}
-}
-
-// TestNarrow takes columns of equal values out of a table, and says them once.
-func TestNarrow(t *testing.T) {
-	x := &doc.Table{Columns: []string{"job", "name", "waited", "took", "outcome", "maps"}}
-	x.Add(doc.Words("a"), doc.Words("sort"), doc.Words("-"), doc.Words("1 s"), doc.Words("succeeded"), doc.Count(1))
-	x.Add(doc.Words("a"), doc.Words("sort"), doc.Words("-"), doc.Words("1 s"), doc.Words("succeeded"), doc.Count(2))
-	text := narrow(x)
-	if want := []string{"job", "took", "maps"}; !slices.Equal(x.Columns, want) || len(x.Rows[1]) != 3 || x.Rows[1][2].String() != "2" {
-		t.Errorf("columns %q and %q", x.Columns, x.Rows)
-	}
-	if want := "All have: name sort, outcome succeeded. Of none is known: waited."; text != want {
-		t.Errorf("it says %q", text)
-	}
-	one := &doc.Table{Columns: []string{"job", "name"}, Rows: [][]doc.Cell{{doc.Words("a"), doc.Words("sort")}}}
-	if text := narrow(one); text != "" || len(one.Columns) != 2 {
-		t.Errorf("a table of one row becomes %q, and says %q", one.Columns, text)
 	}
 }
 
