@@ -91,7 +91,8 @@ func (b *Behaviour) Differs(from *Behaviour, costs bool) (keys []string) {
 	v, was := reflect.ValueOf(b).Elem(), reflect.ValueOf(from).Elem()
 	for i := range v.NumField() {
 		tag := v.Type().Field(i).Tag
-		if key, _, _ := strings.Cut(tag.Get("yaml"), ","); (!costs || tag.Get("costs") != "") && !reflect.DeepEqual(v.Field(i).Interface(), was.Field(i).Interface()) {
+		key, _, _ := strings.Cut(tag.Get("yaml"), ",")
+		if same := reflect.DeepEqual(v.Field(i).Interface(), was.Field(i).Interface()); !same && (!costs || tag.Get("costs") != "") {
 			keys = append(keys, key)
 		}
 	}

@@ -30,7 +30,7 @@ type Capacity struct {
 	CSV   string         `yaml:"csv,omitempty" text:"A file with the columns at, left and, if wanted, node and rack, instead of steps."`
 	// Every is the time after which Steps happen again; 0 means that they happen
 	// once.
-	Every units.Duration `yaml:"every,omitempty" text:"The time after which the steps happen again."`
+	Every units.Duration `yaml:"every,omitempty" text:"The time after which the steps happen again." max:"8760h"`
 	// Container, if above 0, makes workers keep whole containers of this memory,
 	// and all workers together the share that is asked for, to the nearest container.
 	Container units.Size `yaml:"container,omitempty" text:"Leave whole containers of this memory, and the share of all workers together."`
@@ -38,7 +38,7 @@ type Capacity struct {
 	// job. By default it is all of it.
 	Told string `yaml:"told,omitempty" text:"What models are told of the timetable: all of it, ahead, or none of it." values:"ahead,none"`
 	// Lag is how late each change is in what models are told.
-	Lag units.Duration `yaml:"lag,omitempty" text:"How late each change is in what models are told."`
+	Lag units.Duration `yaml:"lag,omitempty" text:"How late each change is in what models are told." max:"8760h"`
 	// Noise is the largest relative error of the other load in what models are told.
 	// Each trial of a repeat has the same errors.
 	Noise float64 `yaml:"noise,omitempty" text:"The largest relative error of the other load in what models are told, 0 to 1." min:"0" max:"1"`
@@ -53,7 +53,7 @@ const (
 // CapacityStep is a change of the share that workers have left.
 type CapacityStep struct {
 	// At is the time of the change, counted from the trial's first submission.
-	At   units.Duration `yaml:"at" text:"When, after the trial's first submission."`
+	At   units.Duration `yaml:"at" text:"When, after the trial's first submission." max:"8760h"`
 	Node string         `yaml:"node,omitempty" text:"The worker that changes; without node and rack, all do."`
 	Rack string         `yaml:"rack,omitempty" text:"The rack instead: all its workers."`
 	Left float64        `yaml:"left" text:"The share of its own memory and cores that a worker has left, 0 to 1." min:"0" max:"1"`
@@ -64,7 +64,7 @@ type CapacityStep struct {
 type Sine struct {
 	Mean   float64        `yaml:"mean" text:"The mean share that is left." min:"0" max:"1"`
 	Swing  float64        `yaml:"swing" text:"How far the share falls below the mean, and rises above it." min:"0" max:"1"`
-	Period units.Duration `yaml:"period" text:"The time from one fall to the next."`
+	Period units.Duration `yaml:"period" text:"The time from one fall to the next." min:"10s" max:"8760h"`
 }
 
 // Given reports whether the timetable changes anything.
@@ -163,7 +163,6 @@ func readSteps(file string) ([]CapacityStep, error) {
 }
 
 func (c *Capacity) problems(p *problems) {
-	const longest = 365 * 24 * time.Hour
 	wrong := func(bad bool, key, format string, args ...any) {
 		if bad {
 			p.addf("capacity"+key, format, args...)
@@ -175,15 +174,14 @@ func (c *Capacity) problems(p *problems) {
 		s := c.Sine
 		p.keys(s, "capacity.sine")
 		wrong(s.Mean-s.Swing < 0 || s.Mean+s.Swing > 1, ".sine.swing", "%v around %v: want a share between 0 and 1 at all times", s.Swing, s.Mean)
-		wrong(time.Duration(s.Period) < 10*time.Second || time.Duration(s.Period) > longest, ".sine.period", "%v: want 10s to 8760h", s.Period)
 		wrong(c.Every != 0, ".every", "%v: want none: a sine has a period", c.Every)
 	}
 	wrong(!c.Given() && (c.Every != 0 || c.Container != 0), "", "no steps, no sine and no csv; want one of them")
 	p.keys(*c, "capacity")
-	wrong(!c.Given() && (c.Told != "" || c.Lag != 0 || c.Noise != 0), "", "told, lag and noise say what models are told of a timetable, and there is none; want steps, a sine or a csv")
-	wrong(c.Lag < 0 || time.Duration(c.Lag) > longest, ".lag", "%v: want 0 to 8760h", c.Lag)
-	wrong(c.Told == CapacityNone && (c.Lag != 0 || c.Noise != 0), ".told", "none, and a lag or a noise; want one of them: models that are told nothing are told nothing late")
-	wrong(c.Every < 0 || time.Duration(c.Every) > longest, ".every", "%v: want 0 to 8760h", c.Every)
+	wrong(!c.Given() && (c.Told != "" || c.Lag != 0 || c.Noise != 0), "",
+		"told, lag and noise say what models are told of a timetable, and there is none; want steps, a sine or a csv")
+	wrong(c.Told == CapacityNone && (c.Lag != 0 || c.Noise != 0), ".told",
+		"none, and a lag or a noise; want one of them: models that are told nothing are told nothing late")
 	for i, s := range c.Steps {
 		path := fmt.Sprintf("capacity.steps[%d]", i)
 		if c.CSV != "" {
@@ -191,8 +189,6 @@ func (c *Capacity) problems(p *problems) {
 		}
 		p.keys(s, path)
 		switch {
-		case s.At < 0 || time.Duration(s.At) > longest:
-			p.addf(path, "%v: want 0 to 8760h after the first submission", s.At)
 		case c.Every > 0 && s.At >= c.Every:
 			p.addf(path, "%v: want a time before the steps begin again, %v", s.At, c.Every)
 		case s.Node != "" && s.Rack != "":

@@ -249,16 +249,18 @@ func (c *Cluster) Validate() error { return c.problems().err("") }
 
 func (c *Cluster) problems() problems {
 	var p problems
-	if len(c.ResourceManagers) == 0 && !c.simulated() {
-		p.addf("resourceManagers", "want at least one web address, such as http://rm:8088")
+	missing := func(missing bool, key, want string) {
+		if missing && !c.simulated() {
+			p.addf(key, "want %s", want)
+		}
 	}
+	missing(len(c.ResourceManagers) == 0, "resourceManagers", "at least one web address, such as http://rm:8088")
+	missing(len(c.NameNodes) == 0, "nameNodes", "at least one RPC address, such as namenode:8020")
+	missing(c.HistoryServer == "", "historyServer", "its web address, such as http://history:19888")
 	for i, a := range c.ResourceManagers {
 		path := fmt.Sprintf("resourceManagers[%d]", i)
 		webAddress(&p, path, a, "http://rm:8088")
 		hadoopHost(&p, path, a)
-	}
-	if len(c.NameNodes) == 0 && !c.simulated() {
-		p.addf("nameNodes", "want at least one RPC address, such as namenode:8020")
 	}
 	for i, a := range c.NameNodes {
 		if !isHostPort(a) {
@@ -267,13 +269,9 @@ func (c *Cluster) problems() problems {
 			hadoopHost(&p, fmt.Sprintf("nameNodes[%d]", i), "hdfs://"+a)
 		}
 	}
-	if !c.simulated() {
-		if c.HistoryServer == "" {
-			p.addf("historyServer", "want its web address, such as http://history:19888")
-		} else {
-			webAddress(&p, "historyServer", c.HistoryServer, "http://history:19888")
-			hadoopHost(&p, "historyServer", c.HistoryServer)
-		}
+	if c.HistoryServer != "" {
+		webAddress(&p, "historyServer", c.HistoryServer, "http://history:19888")
+		hadoopHost(&p, "historyServer", c.HistoryServer)
 	}
 	if c.User == "" {
 		p.addf("user", "empty, and this process has no user name; want a Hadoop user")
@@ -291,24 +289,7 @@ func (c *Cluster) problems() problems {
 			p.addf("hosts."+name, "%q: want an address without port, such as 10.0.0.7", address)
 		}
 	}
-	nodes := map[string]bool{}
-	for i, a := range c.Agents {
-		path := fmt.Sprintf("agents[%d]", i)
-		if a.Node == "" {
-			p.addf(path, "no node; want its name as Hadoop prints it")
-		} else if nodes[a.Node] {
-			p.addf(path+".node", "two agents for node %s", a.Node)
-		}
-		nodes[a.Node] = true
-		printable(&p, path+".node", a.Node)
-		webAddress(&p, path+".url", a.URL, "http://node:9177")
-		if a.TokenFile == "" {
-			p.addf(path, "no tokenFile; want the path of a file with the agent's token")
-		}
-		if a.CAFile != "" && !strings.HasPrefix(a.URL, "https:") {
-			p.addf(path+".caFile", "%q: want none, or a url with https: only TLS uses it", blot(a.CAFile))
-		}
-	}
+	c.agentProblems(&p)
 	switch {
 	case c.Security == SecurityKerberos && c.Kerberos != nil:
 		c.Kerberos.problems(&p)
@@ -322,6 +303,27 @@ func (c *Cluster) problems() problems {
 		c.Faults.problems(&p)
 	}
 	return p
+}
+
+func (c *Cluster) agentProblems(p *problems) {
+	nodes := map[string]bool{}
+	for i, a := range c.Agents {
+		path := fmt.Sprintf("agents[%d]", i)
+		if a.Node == "" {
+			p.addf(path, "no node; want its name as Hadoop prints it")
+		} else if nodes[a.Node] {
+			p.addf(path+".node", "two agents for node %s", a.Node)
+		}
+		nodes[a.Node] = true
+		printable(p, path+".node", a.Node)
+		webAddress(p, path+".url", a.URL, "http://node:9177")
+		if a.TokenFile == "" {
+			p.addf(path, "no tokenFile; want the path of a file with the agent's token")
+		}
+		if a.CAFile != "" && !strings.HasPrefix(a.URL, "https:") {
+			p.addf(path+".caFile", "%q: want none, or a url with https: only TLS uses it", blot(a.CAFile))
+		}
+	}
 }
 
 func webAddress(p *problems, path, address, example string) {
@@ -347,7 +349,8 @@ func hadoopHost(p *problems, path, address string) {
 	if err != nil || u.Hostname() == "" || net.ParseIP(u.Hostname()) != nil || javaHost.MatchString(u.Hostname()) {
 		return
 	}
-	p.addf(path, "%q: Hadoop takes host names of letters, digits, - and dots only; name the host otherwise, or by its IP address", blot(strings.TrimPrefix(address, "hdfs://")))
+	p.addf(path, "%q: Hadoop takes host names of letters, digits, - and dots only; name the host otherwise, or by its IP address",
+		blot(strings.TrimPrefix(address, "hdfs://")))
 }
 
 func isPort(text string) bool {

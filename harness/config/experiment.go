@@ -12,7 +12,6 @@ import (
 
 	"heddle/harness/external"
 	"heddle/harness/internal/units"
-	"heddle/harness/nearest"
 	"heddle/harness/sched"
 )
 
@@ -61,7 +60,7 @@ type Experiment struct {
 	// true by default. The heddle agents on the nodes must allow it.
 	ColdReads bool `yaml:"coldReads" text:"Drop the nodes' page caches before each trial."`
 	// Sampling says how often heddle asks the cluster's daemons for its state.
-	Sampling Sampling `yaml:"sampling" text:"How often the cluster is asked, each 10ms to 1h."`
+	Sampling Sampling `yaml:"sampling" text:"How often the cluster is asked."`
 	// Reasons says that the traces of steered and simulated trials have, with each decision
 	// of a scheduler model, what the model saw; true by default.
 	Reasons bool `yaml:"reasons" text:"Record with each decision of a model what it saw, so that heddle trace why says why a task ran where it did."`
@@ -83,7 +82,7 @@ type Cache struct {
 	// files are cached. Seed chooses them, the same ones in every trial.
 	Fraction float64 `yaml:"fraction" text:"The part of the input's bytes to cache, 0 to 1." min:"0" max:"1"`
 	// Replicas is how many replicas of each block are cached; 0 means 1.
-	Replicas int `yaml:"replicas,omitempty" text:"How many replicas of each block are cached; 1 by default."`
+	Replicas int `yaml:"replicas,omitempty" text:"How many replicas of each block are cached; 1 by default." min:"1"`
 	// Seed decides which files are cached; 0 means the experiment's seed.
 	Seed uint64 `yaml:"seed,omitempty" text:"Chooses the files to cache; by default the experiment's seed." min:"0" max:"1.8446744073709552e19"`
 }
@@ -94,9 +93,9 @@ type Sampling struct {
 	// and cached blocks (1s by default). RM is that for requests to the
 	// ResourceManager and ApplicationMasters (200ms). Agents is that for node
 	// metrics (1s).
-	Locations units.Duration `yaml:"locations" text:"For the locations of blocks and cached blocks."`
-	RM        units.Duration `yaml:"rm" text:"For ResourceManager and ApplicationMasters."`
-	Agents    units.Duration `yaml:"agents" text:"For node metrics."`
+	Locations units.Duration `yaml:"locations" text:"For the locations of blocks and cached blocks." min:"10ms" max:"1h"`
+	RM        units.Duration `yaml:"rm" text:"For ResourceManager and ApplicationMasters." min:"10ms" max:"1h"`
+	Agents    units.Duration `yaml:"agents" text:"For node metrics." min:"10ms" max:"1h"`
 }
 
 // Values of Experiment.Order. ModelYARN is the model name for the cluster's own scheduler, ModelExternal that of a
@@ -257,42 +256,17 @@ func (e *Experiment) problems() problems {
 	p.keys(*e, "")
 	p.keys(e.Cache, "cache")
 	if most := maxTrials / max(1, len(e.Workloads)*len(e.Models)); e.Repeats <= 10000 && e.Repeats > most {
-		p.addf("repeats", "%d: they are %d trials; want at most %d trials, which are %d repeats", e.Repeats, e.Repeats*len(e.Workloads)*len(e.Models), maxTrials, most)
+		p.addf("repeats", "%d: they are %d trials; want at most %d trials, which are %d repeats", e.Repeats,
+			e.Repeats*len(e.Workloads)*len(e.Models), maxTrials, most)
 	}
 	e.Behaviour.problems(&p)
-	if e.Cache.Replicas < 0 {
-		p.addf("cache.replicas", "%d: want 1 or more", e.Cache.Replicas)
-	}
 	if e.CachePolicy == CacheLRU && e.Cache.Fraction > 0 {
 		p.addf("cache.fraction", "%v: want 0 with cachePolicy %s, which starts with empty caches", e.Cache.Fraction, CacheLRU)
 	}
-	e.Sampling.problems(&p)
+	p.keys(e.Sampling, "sampling")
 	e.thresholdProblems(&p)
 	e.SizeClasses.problems(&p)
 	return p
-}
-
-func (s Sampling) problems(p *problems) {
-	const least, most = 10 * time.Millisecond, time.Hour
-	for _, f := range []struct {
-		path string
-		d    units.Duration
-	}{{"locations", s.Locations}, {"rm", s.RM}, {"agents", s.Agents}} {
-		if d := time.Duration(f.d); d < least || d > most {
-			p.addf("sampling."+f.path, "%v: want %v to %v", d, least, most)
-		}
-	}
-}
-
-func oneOf(p *problems, path, value string, known ...string) {
-	if slices.Contains(known, value) {
-		return
-	}
-	hint := ""
-	if near := nearest.Name(value, known); near != "" {
-		hint = fmt.Sprintf("; did you mean %q?", near)
-	}
-	p.addf(path, "%q: want %s%s", value, strings.Join(known, ", "), hint)
 }
 
 // Supported returns an error if a valid experiment uses something that this
@@ -324,7 +298,8 @@ func (e *Experiment) unsupported() problems {
 		case m.Keeps() && !learns:
 			p.addf(path+".state", "%s: model %q learns nothing that could be kept; remove the key", m.State, m.Model)
 		case planned && !plans:
-			p.addf(path, "model %q makes no plan of splits; set splits: %s, or use a model that makes one, such as planned", m.Model, SplitsAsSubmitted)
+			p.addf(path, "model %q makes no plan of splits; set splits: %s, or use a model that makes one, such as planned", m.Model,
+				SplitsAsSubmitted)
 		case e.Actuator == ActuatorNone && !planned:
 			p.addf(path, "model %q has no effect with actuator %s; set actuator: %s", m.Model, ActuatorNone, ActuatorLabels)
 		}

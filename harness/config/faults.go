@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
 
 	"heddle/harness/internal/units"
 	"heddle/traces"
@@ -16,7 +15,7 @@ import (
 // node that goes down.
 type Fault struct {
 	// At is the time of the fault, counted from the trial's first submission.
-	At units.Duration `yaml:"at" text:"When, after the trial's first submission."`
+	At units.Duration `yaml:"at" text:"When, after the trial's first submission." max:"8760h"`
 	// Node is the name of the worker on which the fault happens. Rack is the
 	// name of a rack, with or without its slash; the fault then happens on all
 	// its workers. Only one of the two is given.
@@ -96,7 +95,6 @@ func (l *Faults) String() string { return "" }
 var hostName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,252}$`)
 
 func (l Faults) problems(p *problems) {
-	const longest = 365 * 24 * time.Hour
 	for i, f := range l {
 		path := fmt.Sprintf("faults[%d]", i)
 		p.keys(f, path)
@@ -106,7 +104,6 @@ func (l Faults) problems(p *problems) {
 			}
 		}
 		onNodes, slows, fails := f.What != FaultFailAttempts, f.What == FaultSlow, f.What == FaultFailAttempts
-		wrong(f.At < 0 || time.Duration(f.At) > longest, ".at", "%v: want 0 to 8760h after the first submission", f.At)
 		wrong(onNodes && f.Node == "" && f.Rack == "", "", "%s: no node and no rack; want one of them", f.What)
 		wrong(onNodes && f.Node != "" && f.Rack != "", "", "%s: both node %s and rack %s; want one of them", f.What, f.Node, f.Rack)
 		wrong(fails && f.Node+f.Rack != "", "", "%s: want no node and no rack: it is for all nodes", f.What)
@@ -154,7 +151,9 @@ func (c *FaultCommands) problems(p *problems) {
 		command []string
 		needs   []string
 	}{
-		{"nodeDown", c.NodeDown, []string{"{node}"}}, {"nodeUp", c.NodeUp, []string{"{node}"}}, {"nodeSlow", c.NodeSlow, []string{"{node}", "{speed}"}},
+		{"nodeDown", c.NodeDown, []string{"{node}"}},
+		{"nodeUp", c.NodeUp, []string{"{node}"}},
+		{"nodeSlow", c.NodeSlow, []string{"{node}", "{speed}"}},
 	} {
 		for _, need := range x.needs {
 			if x.command != nil && !strings.Contains(strings.Join(x.command, " "), need) {

@@ -64,7 +64,8 @@ func (d *decoder) expand(entries []*yaml.Node, kind gridded, path string) []*yam
 				break
 			}
 			if inGrids+points > maxPoints {
-				d.report(positionOf(e), next, "with this entry, the lists of values make more than %d combinations; want at most %d", maxPoints, maxPoints)
+				d.report(positionOf(e), next, "with this entry, the lists of values make more than %d combinations; want at most %d", maxPoints,
+					maxPoints)
 				points = 0
 				break
 			}
@@ -176,7 +177,10 @@ func pointOf(entry *yaml.Node, axes []axis, p int, nameKeys []string) (point *ya
 		return substitute(entry, chosen), label
 	}
 	point = substitute(entry, chosen)
-	point.Content = append(point.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: "label", Line: entry.Line, Column: entry.Column}, text)
+	point.Content = append(point.Content, &yaml.Node{
+		Kind: yaml.ScalarNode, Tag: "!!str", Value: "label", Line: entry.Line,
+		Column: entry.Column,
+	}, text)
 	return point, label
 }
 

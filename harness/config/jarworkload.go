@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"heddle/harness/internal/units"
 	"heddle/hibench"
 )
 
@@ -71,8 +70,6 @@ func (w Workload) jarProblems(p *problems, at string) {
 		p.addf(at+".jar", "no jar; want the path of one")
 	case w.Input != "" && w.Size != 0:
 		p.addf(at+".input", "both an input and a size; want one of them")
-	case w.Size < 0 || w.Size > 1000*units.TiB:
-		p.addf(at+".size", "%d bytes: want 1B to 1000TiB", int64(w.Size))
 	case w.Maps < 0 || w.Maps > 100_000:
 		p.addf(at+".maps", "%d: want 0 to 100000", w.Maps)
 	case w.Maps > 0 && w.Size == 0:

@@ -51,7 +51,8 @@ func read(what, file string) ([]byte, error) {
 		return nil, fmt.Errorf("read %s file: %w", what, err)
 	}
 	if len(data) > maxFileBytes {
-		return nil, fmt.Errorf("read %s file %s: it is longer than %d bytes, the most for such a file; is it the right one?", what, file, maxFileBytes)
+		return nil, fmt.Errorf("read %s file %s: it is longer than %d bytes, the most for such a file; is it the right one?", what, file,
+			maxFileBytes)
 	}
 	return data, nil
 }
@@ -62,7 +63,10 @@ func read(what, file string) ([]byte, error) {
 // decoder is not used, since it does not say where a value was refused, and
 // turns the text 1.0 into 1.
 func decode(file string, data []byte, v any, validate func() problems) error {
-	d := decoder{lines: strings.Split(lineEnds.Replace(string(data)), "\n"), at: map[string]position{}, sources: map[int]string{}, places: map[string]string{}}
+	d := decoder{
+		lines: strings.Split(lineEnds.Replace(string(data)), "\n"),
+		at:    map[string]position{}, sources: map[int]string{}, places: map[string]string{},
+	}
 	if body := d.parse(data); body != nil {
 		d.value(body, reflect.ValueOf(v).Elem(), "")
 	}

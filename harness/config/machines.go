@@ -20,7 +20,7 @@ type Machines struct {
 	// Slots is the number of containers that a worker can run at the same time.
 	// Container is the memory of each container.
 	Slots     int        `yaml:"slots" text:"Containers that a worker runs at once." required:"true" min:"1" max:"1000"`
-	Container units.Size `yaml:"container" text:"The memory of a container." required:"true"`
+	Container units.Size `yaml:"container" text:"The memory of a container." required:"true" min:"1MiB" max:"1TiB"`
 	// CPUs lists the numbers of cores of the workers, in the order of their
 	// names. If the list is shorter than the number of workers, it starts again
 	// from its beginning. If the list is empty or a number is 0, tasks on the
@@ -29,20 +29,20 @@ type Machines struct {
 	// AMMemory is the memory of a node on which ApplicationMasters alone run, as a lab's
 	// master. YARN counts it in the headroom of jobs. 0 means that workers run them, or that
 	// it is not known.
-	AMMemory units.Size `yaml:"amMemory,omitempty" text:"The memory of a node that runs ApplicationMasters alone, if there is one."`
+	AMMemory units.Size `yaml:"amMemory,omitempty" text:"The memory of a node that runs ApplicationMasters alone, if there is one." max:"1024TiB"`
 	// Cache is the size of each DataNode's HDFS cache.
 	Cache units.Size `yaml:"cache,omitempty" text:"The size of each DataNode's HDFS cache."`
 	// BlockSize and Replication are the HDFS block size and number of replicas
 	// for new files.
-	BlockSize   units.Size `yaml:"blockSize" text:"Of new files." required:"true"`
+	BlockSize   units.Size `yaml:"blockSize" text:"Of new files." required:"true" min:"64KiB"`
 	Replication int        `yaml:"replication" text:"Of new files." required:"true" min:"1" max:"100000"`
 	// NMHeartbeat and AMHeartbeat are the heartbeat intervals of NodeManagers
 	// and ApplicationMasters.
-	NMHeartbeat units.Duration `yaml:"nmHeartbeat" text:"The heartbeat interval of NodeManagers." required:"true"`
-	AMHeartbeat units.Duration `yaml:"amHeartbeat" text:"The heartbeat interval of ApplicationMasters." required:"true"`
+	NMHeartbeat units.Duration `yaml:"nmHeartbeat" text:"The heartbeat interval of NodeManagers." required:"true" min:"1ms" max:"1m"`
+	AMHeartbeat units.Duration `yaml:"amHeartbeat" text:"The heartbeat interval of ApplicationMasters." required:"true" min:"1ms" max:"1m"`
 	// NodeExpiry is how long a node may send no heartbeat before it counts as
 	// lost; 10m by default.
-	NodeExpiry units.Duration `yaml:"nodeExpiry,omitempty" text:"How long a node may be silent before it counts as lost; 10m by default."`
+	NodeExpiry units.Duration `yaml:"nodeExpiry,omitempty" text:"How long a node may be silent before it counts as lost; 10m by default." max:"24h"`
 	// Scheduler is the simulated YARN scheduler, "capacity" or "fair".
 	Scheduler string `yaml:"scheduler,omitempty" text:"YARN's scheduler." values:"capacity,fair"`
 	// Async makes the simulated Capacity scheduler allocate containers without
@@ -62,26 +62,12 @@ const (
 )
 
 func (m *Machines) problems(p *problems, path string) {
-	wrong := func(bad bool, key, format string, args ...any) {
-		if bad {
-			p.addf(path+"."+key, format, args...)
+	p.keys(*m, path)
+	for key, n := range map[string]int{"racks": m.Racks, "replication": m.Replication} {
+		if n > m.Nodes {
+			p.addf(path+"."+key, "%d: want 1 to the number of nodes, %d", n, m.Nodes)
 		}
 	}
-	p.keys(*m, path)
-	wrong(m.Racks > m.Nodes, "racks", "%d: want 1 to the number of nodes, %d", m.Racks, m.Nodes)
-	wrong(m.Container < units.MiB || m.Container > 1<<20*units.MiB, "container", "%v: want 1MiB to 1TiB", m.Container)
-	wrong(m.AMMemory < 0 || m.AMMemory > 1<<30*units.MiB, "amMemory", "%v: want 0 for none, or up to 1PiB", m.AMMemory)
-	wrong(m.Cache < 0, "cache", "%v: want 0 for none, or more", m.Cache)
-	wrong(m.BlockSize < 64*units.KiB, "blockSize", "%v: want 64KiB or more", m.BlockSize)
-	wrong(m.Replication > m.Nodes, "replication", "%d: want 1 to the number of nodes, %d", m.Replication, m.Nodes)
-	for _, beat := range []struct {
-		key   string
-		value units.Duration
-	}{{"nmHeartbeat", m.NMHeartbeat}, {"amHeartbeat", m.AMHeartbeat}} {
-		d := time.Duration(beat.value)
-		wrong(d < time.Millisecond || d > time.Minute, beat.key, "%v: want 1ms to 1m", d)
-	}
-	wrong(m.NodeExpiry < 0 || time.Duration(m.NodeExpiry) > 24*time.Hour, "nodeExpiry", "%v: want 0 to 24h", m.NodeExpiry)
 }
 
 // Facts returns the description of the nodes as it stands in a trace's header:

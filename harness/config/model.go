@@ -155,7 +155,9 @@ func (m *Model) Scheduler(seed uint64) (sched.Model, error) {
 	case ModelYARN:
 		return nil, nil
 	case ModelExternal:
-		made, err := external.New(external.Options{Command: m.Command, Limit: time.Duration(m.Limit), Params: m.Params, Seed: seed % math.MaxInt64})
+		made, err := external.New(external.Options{
+			Command: m.Command, Limit: time.Duration(m.Limit), Params: m.Params, Seed: seed % math.MaxInt64,
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -264,7 +266,8 @@ func setReducesParam(models []Model, param, value string) error {
 		return nil
 	}
 	if len(known) == 0 {
-		return fmt.Errorf("no model places only reduces, or none that does has parameters; name one beside the model for the maps, as %s", reducesParam)
+		return fmt.Errorf("no model places only reduces, or none that does has parameters; name one beside the model for the maps, as %s",
+			reducesParam)
 	}
 	slices.Sort(known)
 	return fmt.Errorf("no model for the reduces has a parameter %q; %s", param, nearest.Hint(param, slices.Compact(known)))

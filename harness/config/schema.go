@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -51,6 +52,14 @@ func valuesOf(tag reflect.StructTag) []string {
 	return option.Values(tag)
 }
 
+// boundsOf returns the bounds of a key, or of the elements of a list.
+func boundsOf(t reflect.Type, tag reflect.StructTag) (least, most float64, ok bool) {
+	if t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	return option.Bounds(t, tag)
+}
+
 // object is a JSON object: a part of a JSON Schema.
 type object map[string]any
 
@@ -78,12 +87,15 @@ func schemaOf(v reflect.Value, tag reflect.StructTag) object {
 		delete(s, "type")
 		s["enum"] = values
 	}
-	if least, most, ok := option.Bounds(tag); ok {
-		limited := s
-		if items, ok := s["items"].(object); ok {
-			limited = items
+	limited := s
+	if items, ok := s["items"].(object); ok {
+		limited = items
+	}
+	if least, most, ok := boundsOf(v.Type(), tag); ok && limited["pattern"] == nil {
+		limited["minimum"] = least
+		if !math.IsInf(most, 1) {
+			limited["maximum"] = most
 		}
-		limited["minimum"], limited["maximum"] = least, most
 	}
 	if !v.IsZero() && v.Kind() != reflect.Slice && v.Kind() != reflect.Struct {
 		s["default"] = v.Interface()
@@ -93,27 +105,50 @@ func schemaOf(v reflect.Value, tag reflect.StructTag) object {
 
 const thresholdPattern = ` *([^ <>]+ *)?[<>] *[^ <>=][^ <>]*( +[*+-] +[^ <>]+)? *$`
 
+// amount returns the JSON Schema of a number with a unit. most is the largest number that may
+// stand without one, nil for any.
+func amount(pattern string, most any) object {
+	s := object{"type": []string{"string", "integer"}, "pattern": pattern, "minimum": 0}
+	if most != nil {
+		s["maximum"] = most
+	}
+	return s
+}
+
+// textOf returns the JSON Schema of a type that is one text in a file, nil for other types.
+func textOf(pointer any) object {
+	switch pointer.(type) {
+	case *units.Size:
+		return amount(`^ *[0-9]+(\.[0-9]+)? *(([kKmMgGtT][iI]?)?B|([kmgt]i?)?b)? *$`, nil)
+	case *units.Rate:
+		return amount(`^ *(0|[0-9]+(\.[0-9]+)? *[a-zA-Z]+(/s)?) *$`, 0)
+	case *units.Duration:
+		return amount(`^ *(0|([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|ms|s|m|h))+ *$`, 0)
+	case *Deadline:
+		return object{
+			"type":    "string",
+			"pattern": `^ *([0-9.]+x( *recorded)?|([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|ms|s|m|h)([0-9.]+(ns|us|µs|ms|s|m|h))*) *$`,
+		}
+	case *SizeClasses:
+		each := object{"type": []string{"integer", "null"}, "minimum": 0}
+		return object{"type": "object", "additionalProperties": each, "minProperties": 2, "maxProperties": maxSizeClasses}
+	case *Threshold:
+		return object{"type": "string", "pattern": `^` + thresholdPattern}
+	case *namedThreshold:
+		limit := strings.TrimPrefix(thresholdPattern, ` *([^ <>]+ *)?`)
+		return object{"type": "string", "pattern": `^ *(` + strings.Join(measure.Names(), "|") + `) *` + limit}
+	}
+	return nil
+}
+
 // typeOf returns the part of a JSON Schema that follows from the Go type of a
 // value.
 func typeOf(v reflect.Value, tag reflect.StructTag) object {
 	t := v.Type()
 	zero := func() reflect.Value { return reflect.Zero(t.Elem()) }
 	pointer := reflect.New(t).Interface()
-	switch pointer.(type) {
-	case *units.Size:
-		return object{"type": []string{"string", "integer"}, "pattern": `^ *[0-9]+(\.[0-9]+)? *(([kKmMgGtT][iI]?)?B|([kmgt]i?)?b)? *$`, "minimum": 0}
-	case *units.Rate:
-		return object{"type": []string{"string", "integer"}, "pattern": `^ *(0|[0-9]+(\.[0-9]+)? *[a-zA-Z]+(/s)?) *$`, "minimum": 0, "maximum": 0}
-	case *units.Duration:
-		return object{"type": []string{"string", "integer"}, "pattern": `^ *(0|([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|ms|s|m|h))+ *$`, "minimum": 0, "maximum": 0}
-	case *Deadline:
-		return object{"type": "string", "pattern": `^ *([0-9.]+x( *recorded)?|([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|ms|s|m|h)([0-9.]+(ns|us|µs|ms|s|m|h))*) *$`}
-	case *SizeClasses:
-		return object{"type": "object", "additionalProperties": object{"type": []string{"integer", "null"}, "minimum": 0}, "minProperties": 2, "maxProperties": maxSizeClasses}
-	case *Threshold:
-		return object{"type": "string", "pattern": `^` + thresholdPattern}
-	case *namedThreshold:
-		return object{"type": "string", "pattern": `^ *(` + strings.Join(measure.Names(), "|") + `) *` + strings.TrimPrefix(thresholdPattern, ` *([^ <>]+ *)?`)}
+	if s := textOf(pointer); s != nil {
+		return s
 	}
 	if _, ok := pointer.(encoding.TextUnmarshaler); ok {
 		panic("config: schema of " + t.String() + " is not known")
@@ -225,7 +260,7 @@ func (p *problems) keys(of any, path string) {
 				p.addf(path, "%v", err)
 			}
 		}
-		if _, _, bounded := option.Bounds(f.Tag); !bounded || field.Kind() != reflect.Slice {
+		if _, _, bounded := boundsOf(f.Type, f.Tag); !bounded || field.Kind() != reflect.Slice {
 			check(field, join(path, name))
 			continue
 		}

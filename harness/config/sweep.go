@@ -167,19 +167,7 @@ func (s *Sweep) problems() problems {
 	if len(s.Traces) == 0 {
 		p.addf("traces", "want at least one, such as run.heddle")
 	}
-	labels := map[string]bool{}
-	for i, t := range s.Traces {
-		path := fmt.Sprintf("traces[%d]", i)
-		switch {
-		case t.Path == "":
-			p.addf(path+".path", "want the path of a trace")
-		case !labelName.MatchString(t.Label):
-			p.addf(path+".label", "%q: %s", t.Label, wantLabel)
-		case labels[t.Label]:
-			p.addf(path, "%q is listed twice; give one of them a label", t.Label)
-		}
-		labels[t.Label] = true
-	}
+	s.traceProblems(&p)
 	if len(s.Models) == 0 {
 		p.addf("models", "want at least one, such as %s", ModelYARN)
 	}
@@ -198,6 +186,44 @@ func (s *Sweep) problems() problems {
 	}
 	p.keys(*s, "")
 	s.Behaviour.problems(&p)
+	s.axisProblems(&p)
+	if s.MostSeeds != 0 && s.MostSeeds < s.Seeds {
+		p.addf("mostSeeds", "%d: want at least seeds, which is %d", s.MostSeeds, s.Seeds)
+	}
+	if len(s.Metrics) == 0 {
+		p.addf("metrics", "want at least one, such as makespan")
+	}
+	for i, name := range s.Metrics {
+		path := fmt.Sprintf("metrics[%d]", i)
+		if list, err := measure.Find([]string{name}); err != nil {
+			p.addf(path, "%v", err)
+		} else if name == "all" {
+			p.addf(path, "all: want the names of metrics; settings are chosen by the first")
+		} else if i < 2 && list[0].Better == "" {
+			p.addf(path,
+				"%s: neither more nor less of it is better; want another one: settings are chosen by the first, and compared by the first two", name)
+		}
+	}
+	return p
+}
+
+func (s *Sweep) traceProblems(p *problems) {
+	labels := map[string]bool{}
+	for i, t := range s.Traces {
+		path := fmt.Sprintf("traces[%d]", i)
+		switch {
+		case t.Path == "":
+			p.addf(path+".path", "want the path of a trace")
+		case !labelName.MatchString(t.Label):
+			p.addf(path+".label", "%q: %s", t.Label, wantLabel)
+		case labels[t.Label]:
+			p.addf(path, "%q is listed twice; give one of them a label", t.Label)
+		}
+		labels[t.Label] = true
+	}
+}
+
+func (s *Sweep) axisProblems(p *problems) {
 	for name, a := range s.Vary {
 		path := "vary." + name
 		p.keys(a, path)
@@ -216,23 +242,6 @@ func (s *Sweep) problems() problems {
 	case !s.hasLevels() && len(s.Vary) == 0:
 		p.addf("sample", "%s: nothing varies; want vary with it", s.Sample)
 	}
-	if s.MostSeeds != 0 && s.MostSeeds < s.Seeds {
-		p.addf("mostSeeds", "%d: want at least seeds, which is %d", s.MostSeeds, s.Seeds)
-	}
-	if len(s.Metrics) == 0 {
-		p.addf("metrics", "want at least one, such as makespan")
-	}
-	for i, name := range s.Metrics {
-		path := fmt.Sprintf("metrics[%d]", i)
-		if list, err := measure.Find([]string{name}); err != nil {
-			p.addf(path, "%v", err)
-		} else if name == "all" {
-			p.addf(path, "all: want the names of metrics; settings are chosen by the first")
-		} else if i < 2 && list[0].Better == "" {
-			p.addf(path, "%s: neither more nor less of it is better; want another one: settings are chosen by the first, and compared by the first two", name)
-		}
-	}
-	return p
 }
 
 // missing returns the files that cannot be found.

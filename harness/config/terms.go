@@ -49,7 +49,8 @@ func (d *Deadline) UnmarshalText(text []byte) error {
 	after, err := units.ParseDuration(s)
 	switch {
 	case err != nil:
-		return fmt.Errorf("%q: want a time after the submission, such as 90s, or a multiple of the time that the job takes alone, such as 1.5x, or took in the trace, such as 1.5x recorded", s)
+		return fmt.Errorf("%q: want a time after the submission, such as 90s, or a multiple of the time that the job takes alone, such as "+
+			"1.5x, or took in the trace, such as 1.5x recorded", s)
 	case after < units.Duration(time.Millisecond) || after > units.Duration(maxDeadline):
 		return fmt.Errorf("%q: want 1ms to %v", s, maxDeadline)
 	}
@@ -109,6 +110,7 @@ func (w Workload) termsProblems(p *problems, path string) {
 	p.keys(w.Hints.Map, path+".hints.map")
 	p.keys(w.Hints.Reduce, path+".hints.reduce")
 	if w.Deadline.Recorded && w.Name != WorkloadTrace {
-		p.addf(path+".deadline", "a multiple of the recorded time, and %s has no trace; want a multiple of the time that a job takes alone, such as 1.5x, or a time after the submission, such as 90s", w.Name)
+		p.addf(path+".deadline", "a multiple of the recorded time, and %s has no trace; want a multiple of the time that a job takes alone, "+
+			"such as 1.5x, or a time after the submission, such as 90s", w.Name)
 	}
 }

@@ -222,7 +222,7 @@ func (e *Experiment) thresholdProblems(p *problems) {
 	for _, m := range e.Models {
 		models, known[m.Label] = append(models, m.Label), true
 	}
-	oneOf(p, "thresholds.untold", e.Thresholds.Untold, UntoldFail, UntoldPass)
+	p.keys(e.Thresholds, "thresholds")
 	if all := e.Thresholds.Len(); all > maxThresholds {
 		p.addf("thresholds", "%d thresholds; want at most %d", all, maxThresholds)
 		return

@@ -93,16 +93,9 @@ func (w Workload) jobKeysProblems(p *problems, path string) {
 	if w.Jobs > 1 {
 		p.addf(path+".jobs", "%d: a %s has its own jobs; remove the key, or take a part of them with first", w.Jobs, w.Name)
 	}
-	if w.From < 0 {
-		p.addf(path+".from", "%v: want 0s or more", w.From)
-	}
-	if w.Until < 0 || w.Until > 0 && w.Until <= w.From {
+	if w.Until > 0 && w.Until <= w.From {
 		p.addf(path+".until", "%v: want a time after from, which is %v", w.Until, w.From)
 	}
-	if w.CPU < 0 || time.Duration(w.CPU) > time.Hour {
-		p.addf(path+".cpu", "%v: want 0s to 1h for each MiB", w.CPU)
-	}
-	w.sleepProblems(p, path)
 	for _, from := range slices.Sorted(maps.Keys(w.Queues)) {
 		if w.Queues[from] == "" {
 			p.addf(path+".queues", "no queue for %q; want the name of one of the cluster's", from)

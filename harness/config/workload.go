@@ -37,7 +37,7 @@ type Workload struct {
 	// input size in bytes instead. Exactly one of Profile and Size must be
 	// given.
 	Profile string     `yaml:"profile,omitempty" text:"One of HiBench's sizes. Give either this or size." values:"{profiles}"`
-	Size    units.Size `yaml:"size,omitempty" text:"The bytes of the input, such as 512MiB. Give either this or profile."`
+	Size    units.Size `yaml:"size,omitempty" text:"The bytes of the input, such as 512MiB. Give either this or profile." max:"1000TiB"`
 	// Visits and Pages are the numbers of rows of the two tables that a query
 	// reads, in place of Profile. Pages may be missing; then it is 12 for 100
 	// visits, as in HiBench.
@@ -75,10 +75,10 @@ type Workload struct {
 	// CPU is the CPU time of synthetic tasks for each MiB that they take in. It is
 	// 0 by default for a streaming workload, and 20ms for jobs of a trace, where it
 	// counts only if the trace has no CPU times.
-	CPU units.Duration `yaml:"cpu,omitempty" text:"The CPU time of synthetic tasks for each MiB that they take in; 0 by default for streaming, and 20ms for traces without CPU times."`
+	CPU units.Duration `yaml:"cpu,omitempty" text:"The CPU time of synthetic tasks for each MiB that they take in; 0 by default for streaming, and 20ms for traces without CPU times." max:"1h"`
 	// Sleep is how long each map of a streaming, trace or sleep workload sleeps. It
 	// uses no core meanwhile. ReduceSleep is the same for reduces of sleep; 0 means Sleep.
-	Sleep       units.Duration `yaml:"sleep,omitempty" text:"sleep: time that each map sleeps. streaming and traces: the same, besides what it reads, computes and writes."`
+	Sleep       units.Duration `yaml:"sleep,omitempty" text:"sleep: time that each map sleeps. streaming and traces: the same, besides what it reads, computes and writes." max:"1h"`
 	ReduceSleep units.Duration `yaml:"reduceSleep,omitempty" text:"sleep: time that each reduce sleeps; as long as a map by default."`
 	// MapOutput is how many bytes the maps of a streaming workload give to
 	// reduces, or write if there are none, for each byte that they read. Output
@@ -88,7 +88,7 @@ type Workload struct {
 	Output    *float64 `yaml:"output,omitempty" text:"streaming: bytes that reduces write for each byte taken in; 1 by default." min:"0" max:"1000"`
 	// TaskMemory is the memory that each task of a streaming workload holds,
 	// besides that of its JVM and a few MiB.
-	TaskMemory units.Size `yaml:"taskMemory,omitempty" text:"streaming: memory that each task holds, besides its JVM's."`
+	TaskMemory units.Size `yaml:"taskMemory,omitempty" text:"streaming: memory that each task holds, besides its JVM's." max:"64GiB"`
 
 	// Jar is the path of a program of the user's that submits MapReduce jobs, Main its
 	// class, and Args are the arguments; see hibench.Jar. Input is the HDFS folder of
@@ -173,7 +173,10 @@ func init() {
 		}
 		workloadKinds[name] = workloadKind{keys, Workload.hibenchProblems}
 	}
-	workloadKinds[Streaming] = workloadKind{[]string{"size", "maps", "reduces", "cpu", "sleep", "mapOutput", "output", "taskMemory"}, Workload.streamingProblems}
+	workloadKinds[Streaming] = workloadKind{
+		[]string{"size", "maps", "reduces", "cpu", "sleep", "mapOutput", "output", "taskMemory"},
+		Workload.streamingProblems,
+	}
 	workloadKinds[hibench.Script] = workloadKind{[]string{"script", "profile", "maps", "reduces"}, Workload.hibenchProblems}
 	workloadKinds[hibench.Kmeans] = workloadKind{[]string{"size", "maps", "reduces"}, Workload.specProblems}
 	workloadKinds[hibench.Bayes] = workloadKinds[hibench.Kmeans]
@@ -287,8 +290,8 @@ func (w Workload) specProblems(p *problems, path string) {
 
 // streamingProblems adds what is wrong with a workload of synthetic tasks.
 func (w Workload) streamingProblems(p *problems, path string) {
-	if w.Size < 1 || w.Size > 1000*units.TiB {
-		p.addf(path+".size", "%d bytes: want 1B to 1000TiB", int64(w.Size))
+	if w.Size < 1 {
+		p.addf(path+".size", "want 1B to 1000TiB")
 	}
 	for key, n := range map[string]int{"maps": w.Maps, "reduces": w.Reduces} {
 		if n < 0 || n > 100_000 {
@@ -297,13 +300,6 @@ func (w Workload) streamingProblems(p *problems, path string) {
 	}
 	if w.Output != nil && w.Reduces == 0 {
 		p.addf(path+".output", "there are no reduces, so maps write the output: set mapOutput instead, or reduces")
-	}
-	if d := time.Duration(w.CPU); d < 0 || d > time.Minute {
-		p.addf(path+".cpu", "%v for each MiB: want 0s to 1m", d)
-	}
-	w.sleepProblems(p, path)
-	if w.TaskMemory < 0 || w.TaskMemory > 64*units.GiB {
-		p.addf(path+".taskMemory", "%v: want at most 64GiB", w.TaskMemory)
 	}
 }
 
@@ -323,12 +319,7 @@ func (w *Workload) fillScript() {
 func (w Workload) Spec() hibench.Spec {
 	return hibench.Spec{
 		Workload: w.Name, Profile: w.Profile, SizeBytes: int64(w.Size), Visits: int64(w.Visits), Pages: int64(w.Pages), Script: w.Script,
-		Maps: w.Maps, Reduces: w.Reduces, Regex: w.Regex, Sleep: time.Duration(w.Sleep), ReduceSleep: time.Duration(w.ReduceSleep), Settings: hibench.Settings(w.Settings),
-	}
-}
-
-func (w Workload) sleepProblems(p *problems, path string) {
-	if d := time.Duration(w.Sleep); d < 0 || d > time.Hour {
-		p.addf(path+".sleep", "%v: want 0s to 1h", d)
+		Maps: w.Maps, Reduces: w.Reduces, Regex: w.Regex, Sleep: time.Duration(w.Sleep), ReduceSleep: time.Duration(w.ReduceSleep),
+		Settings: hibench.Settings(w.Settings),
 	}
 }

@@ -11,7 +11,7 @@
 //	without  what applies without it, for help: "as recorded"
 //	heading  the heading of help under which it stands; of an embedded struct, for all of it
 //	values   the texts that it may have, separated by commas
-//	min,max  the smallest and the largest number
+//	min,max  the smallest and the largest number, size or time: min:"10ms" max:"1h"
 //	list     what separates the values of a slice in one text; without it, each text is one
 package option
 
@@ -92,27 +92,49 @@ func (o *Option) Values() []string { return Values(o.tag) }
 func (o *Option) Set(text string) error { return set(o.value, o.tag, text) }
 
 func set(v reflect.Value, tag reflect.StructTag, text string) (err error) {
-	switch x := v.Addr().Interface().(type) {
-	case interface{ Set(string) error }:
-		return x.Set(text)
-	case encoding.TextUnmarshaler:
-		return x.UnmarshalText([]byte(text))
-	}
 	read := reflect.New(v.Type()).Elem()
+	read.Set(v)
+	of := read.Addr().Interface()
+	setter, sets := of.(interface{ Set(string) error })
+	reader, reads := of.(encoding.TextUnmarshaler)
+	switch {
+	case sets:
+		err = setter.Set(text)
+	case reads:
+		err = reader.UnmarshalText([]byte(text))
+	default:
+		if read.Kind() == reflect.Slice {
+			return add(v, tag, text)
+		}
+		err = scalar(read, text)
+	}
+	if err == nil {
+		err = Check(read, tag)
+	}
+	if err == nil {
+		v.Set(read)
+	}
+	return err
+}
+
+// add reads the values of a list from text.
+func add(v reflect.Value, tag reflect.StructTag, text string) error {
+	texts := []string{text}
+	if by := tag.Get("list"); by != "" {
+		texts = strings.Split(text, by)
+	}
+	for _, text := range texts {
+		element := reflect.New(v.Type().Elem()).Elem()
+		if err := set(element, tag, strings.TrimSpace(text)); err != nil {
+			return err
+		}
+		v.Set(reflect.Append(v, element))
+	}
+	return nil
+}
+
+func scalar(read reflect.Value, text string) (err error) {
 	switch read.Kind() {
-	case reflect.Slice:
-		texts := []string{text}
-		if by := tag.Get("list"); by != "" {
-			texts = strings.Split(text, by)
-		}
-		for _, text := range texts {
-			element := reflect.New(v.Type().Elem()).Elem()
-			if err := set(element, tag, strings.TrimSpace(text)); err != nil {
-				return err
-			}
-			v.Set(reflect.Append(v, element))
-		}
-		return nil
 	case reflect.String:
 		read.SetString(text)
 	case reflect.Bool:
@@ -132,15 +154,11 @@ func set(v reflect.Value, tag reflect.StructTag, text string) (err error) {
 		x, err = strconv.ParseFloat(text, 64)
 		read.SetFloat(x)
 	default:
-		panic("option: " + v.Type().String() + " cannot be read")
+		panic("option: " + read.Type().String() + " cannot be read")
 	}
 	if err != nil {
 		return fmt.Errorf("%q: want %s", text, wanted[read.Kind()])
 	}
-	if err := Check(read, tag); err != nil {
-		return err
-	}
-	v.Set(read)
 	return nil
 }
 
@@ -187,15 +205,27 @@ func Check(v reflect.Value, tag reflect.StructTag) error {
 	if values := Values(tag); values != nil && !slices.Contains(values, v.String()) {
 		return OneOf(v.String(), values)
 	}
-	least, most, ok := Bounds(tag)
-	if !ok {
+	least, most, ok := Bounds(v.Type(), tag)
+	if !ok || least <= number(v) && number(v) <= most { // NaN is not within
 		return nil
 	}
-	if x := v.Convert(reflect.TypeFor[float64]()).Float(); !(x >= least && x <= most) { // this is also true for NaN
-		return fmt.Errorf("%v: want %s to %s", v, strconv.FormatFloat(least, 'f', -1, 64), strconv.FormatFloat(most, 'f', -1, 64))
+	told := func(bound string, x float64) string {
+		if _, err := strconv.ParseFloat(bound, 64); err == nil {
+			return strconv.FormatFloat(x, 'f', -1, 64)
+		}
+		return bound
 	}
-	return nil
+	switch from, to := told(tag.Get("min"), least), told(tag.Get("max"), most); {
+	case to == "":
+		return fmt.Errorf("%v: want %s or more", v, from)
+	case from == "":
+		return fmt.Errorf("%v: want at most %s", v, to)
+	default:
+		return fmt.Errorf("%v: want %s to %s", v, from, to)
+	}
 }
+
+func number(v reflect.Value) float64 { return v.Convert(reflect.TypeFor[float64]()).Float() }
 
 // OneOf returns the error of a text that is none of the values.
 func OneOf(text string, values []string) error {
@@ -214,20 +244,23 @@ func Values(tag reflect.StructTag) []string {
 	return nil
 }
 
-// Bounds returns the smallest and the largest number that a field with the tag may have; ok
-// is false if it may have any.
-func Bounds(tag reflect.StructTag) (least, most float64, ok bool) {
+// Bounds returns the smallest and the largest value, as numbers, that a field of the type
+// with the tag may have; ok is false if it may have any.
+func Bounds(t reflect.Type, tag reflect.StructTag) (least, most float64, ok bool) {
 	bound := func(key string, none float64) float64 {
 		text := tag.Get(key)
 		if text == "" {
 			return none
 		}
-		x, err := strconv.ParseFloat(text, 64)
-		if err != nil {
-			panic("option: tag " + key + " " + text + " is no number")
-		}
 		ok = true
-		return x
+		if x, err := strconv.ParseFloat(text, 64); err == nil {
+			return x
+		}
+		x := reflect.New(t).Elem()
+		if err := set(x, "", text); err != nil {
+			panic("option: tag " + key + ": " + err.Error())
+		}
+		return number(x)
 	}
 	return bound("min", math.Inf(-1)), bound("max", math.Inf(1)), ok
 }

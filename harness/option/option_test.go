@@ -3,7 +3,9 @@ package option_test
 import (
 	"reflect"
 	"testing"
+	"time"
 
+	"heddle/harness/internal/units"
 	"heddle/harness/option"
 )
 
@@ -14,11 +16,12 @@ type machine struct {
 
 type options struct {
 	machine `heading:"Machines"`
-	Rule    string    `flag:"rule,r" values:"none,hadoop,late" text:"the RULE of copies" of:"RULE" without:"none"`
-	Params  []string  `flag:"param"`
-	Seeds   []uint64  `flag:"seed" list:","`
-	Cores   []float64 `flag:"cpus" list:","`
-	Quiet   bool      `flag:"quiet"`
+	Wait    units.Duration `flag:"wait" min:"10ms" max:"1h"`
+	Rule    string         `flag:"rule,r" values:"none,hadoop,late" text:"the RULE of copies" of:"RULE" without:"none"`
+	Params  []string       `flag:"param"`
+	Seeds   []uint64       `flag:"seed" list:","`
+	Cores   []float64      `flag:"cpus" list:","`
+	Quiet   bool           `flag:"quiet"`
 	Other   int
 }
 
@@ -32,6 +35,8 @@ func TestOptions(t *testing.T) {
 		{"speed", "fast", `speed: "fast": want a number`},
 		{"rule", "lat", `rule: "lat": want none, hadoop, late; did you mean "late"?`},
 		{"rule", "hadoop"},
+		{"wait", "2h", "wait: 2h0m0s: want 10ms to 1h"},
+		{"wait", "1s"},
 		{"param", "a=1,b=2"},
 		{"param", "c=3"},
 		{"seed", "1,2"},
@@ -52,7 +57,7 @@ func TestOptions(t *testing.T) {
 	if err := option.CheckAll(&got); err != nil {
 		t.Error(err)
 	}
-	want := options{machine{Nodes: 4}, "hadoop", []string{"a=1,b=2", "c=3"}, []uint64{1, 2}, []float64{0.5, 1, 1}, true, 0}
+	want := options{machine{Nodes: 4}, units.Duration(time.Second), "hadoop", []string{"a=1,b=2", "c=3"}, []uint64{1, 2}, []float64{0.5, 1, 1}, true, 0}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
@@ -64,7 +69,7 @@ func TestOptions(t *testing.T) {
 	if o := list[0]; o.Heading != "Machines" || o.String() != "4" {
 		t.Errorf("option %q stands under %q", o, o.Heading)
 	}
-	if o := list[2]; o.Name != "rule" || o.Aliases[0] != "r" || o.Usage != "the `RULE` of copies" || o.Without != "none" || len(o.Values()) != 3 {
+	if o := list[3]; o.Name != "rule" || o.Aliases[0] != "r" || o.Usage != "the `RULE` of copies" || o.Without != "none" || len(o.Values()) != 3 {
 		t.Errorf("%+v", o)
 	}
 }

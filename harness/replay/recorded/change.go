@@ -47,8 +47,8 @@ type Change struct {
 	Replication int `flag:"replication" text:"replicas per block, which are placed again" without:"as recorded" min:"1" max:"512"`
 	// NMHeartbeat and AMHeartbeat, above 0, are the heartbeat intervals of
 	// NodeManagers and ApplicationMasters.
-	NMHeartbeat units.Duration `flag:"nm-heartbeat" text:"heartbeat interval of NodeManagers" without:"as recorded"`
-	AMHeartbeat units.Duration `flag:"am-heartbeat" text:"heartbeat interval of ApplicationMasters" without:"as recorded"`
+	NMHeartbeat units.Duration `flag:"nm-heartbeat" text:"heartbeat interval of NodeManagers" without:"as recorded" max:"10m"`
+	AMHeartbeat units.Duration `flag:"am-heartbeat" text:"heartbeat interval of ApplicationMasters" without:"as recorded" max:"10m"`
 	// Speed, above 0, is the speed of the nodes' processors relative to the trace: at
 	// 2, tasks compute in half the time.
 	Speed float64 `flag:"speed" text:"speed of nodes; at 2 they compute in half the time" min:"1e-6" max:"1e6"`
@@ -101,9 +101,6 @@ func (c *Change) Check() error {
 	}
 	if c.Nodes > 0 && c.Racks > c.Nodes {
 		return fmt.Errorf("%d racks: there are only %d nodes", c.Racks, c.Nodes)
-	}
-	if beat := max(c.NMHeartbeat, c.AMHeartbeat); time.Duration(beat) > LongestBeat {
-		return fmt.Errorf("heartbeat interval %v: the longest possible is %v", beat, LongestBeat)
 	}
 	return nil
 }
