@@ -27,8 +27,8 @@ type kept struct{ *learner }
 
 func (kept) Name() string { return "learning" }
 
-// mostValues limits how many values of a feature a state may have.
-const mostValues = 100_000
+// Limits of a state: values of a feature, and samples of a class.
+const mostValues, mostSamples = 100_000, 1 << 40
 
 // LearntFor is what a judgement depends on: the target, the rule of overload and the
 // features' units.
@@ -57,28 +57,15 @@ func (m kept) Load(data []byte) error {
 		return fmt.Errorf("it was saved by another version of heddle, or is damaged: begin without it: %w", err)
 	}
 	b := newBayes(m.bayes.rule)
-	const most = 1 << 40
-	if b.n = s.Classes; b.n[bad] < 0 || b.n[good] < 0 || b.n[bad] > most || b.n[good] > most || s.Samples < 0 || s.Samples > 2*most {
+	if b.n = s.Classes; b.n[bad] < 0 || b.n[good] < 0 || max(b.n[bad], b.n[good]) > mostSamples || s.Samples < 0 || s.Samples > 2*mostSamples {
 		return fmt.Errorf("%d samples, %d bad and %d good: want none below 0", s.Samples, b.n[bad], b.n[good])
 	}
-	for c := range s.Counts {
-		for f, values := range s.Counts[c] {
-			sum := int64(0)
-			for value, n := range values {
-				if n < 1 || n > most || len(values) > mostValues {
-					return fmt.Errorf("feature %s: a value with %d samples, one of %d: want 1 sample or more, and %d values at most", featureNames[f], n, len(values), mostValues)
-				}
-				sum += n
-				b.count[c][f][value] = n
-			}
-			if sum != b.n[c] {
-				return fmt.Errorf("feature %s has %d samples, its class %d", featureNames[f], sum, b.n[c])
-			}
-		}
+	if err := b.load(&s); err != nil {
+		return err
 	}
 	for i := range s.Given {
 		for _, n := range s.Given[i] {
-			if n < 0 || n > most {
+			if n < 0 || n > mostSamples {
 				return errors.New("a hint was given less than no times")
 			}
 		}
@@ -93,6 +80,27 @@ func (m kept) Load(data []byte) error {
 		copy(m.perceptron.w[:], s.Weights)
 	}
 	m.samples, m.given, m.bayes = s.Samples, s.Given, b
+	return nil
+}
+
+// load takes over the counts of a saved state, if they are as many as its samples.
+func (b *bayes) load(s *saved) error {
+	for c := range s.Counts {
+		for f, values := range s.Counts[c] {
+			sum := int64(0)
+			for value, n := range values {
+				if n < 1 || n > mostSamples || len(values) > mostValues {
+					return fmt.Errorf("feature %s: a value with %d samples, one of %d: want 1 sample or more, and %d values at most",
+						featureNames[f], n, len(values), mostValues)
+				}
+				sum += n
+				b.count[c][f][value] = n
+			}
+			if sum != b.n[c] {
+				return fmt.Errorf("feature %s has %d samples, its class %d", featureNames[f], sum, b.n[c])
+			}
+		}
+	}
 	return nil
 }
 
