@@ -40,11 +40,13 @@ func (r *Runner) workloadConf() string {
 // host lacks a program, that the workload's scripts need.
 func (r *Runner) checkCheckout() error {
 	if r.env.Checkout == "" {
-		return fmt.Errorf("hibench: %s: HiBench's scripts run it; want a HiBench checkout, such as hibench: DIR in the cluster file", r.spec.Script)
+		return fmt.Errorf("hibench: %s: HiBench's scripts run it; want a HiBench checkout, such as hibench: DIR in the cluster file",
+			r.spec.Script)
 	}
 	for _, p := range []string{r.env.Checkout, r.env.RunDir, r.env.HadoopHome, r.env.DataDir} {
 		if !plainPath.MatchString(p) {
-			return fmt.Errorf("hibench: path %q: HiBench's scripts do not support blanks and special characters; want letters, digits and _./:@%%+,=~-", p)
+			return fmt.Errorf("hibench: path %q: HiBench's scripts do not support blanks and special characters; want letters, digits "+
+				"and _./:@%%+,=~-", p)
 		}
 	}
 	for _, name := range []string{
@@ -82,7 +84,8 @@ func (r *Runner) hibenchCommand(ctx context.Context, c *client, s step, output s
 		return fmt.Errorf("folder for HiBench: %w", err)
 	}
 	script := filepath.Join(farm, r.script(s))
-	file, err := r.env.output(ctx, filepath.Join(c.dir, functions, "load_config.py"), confDir, filepath.Join(farm, r.workloadConf()), filepath.Dir(script))
+	file, err := r.env.output(ctx, filepath.Join(c.dir, functions, "load_config.py"), confDir, filepath.Join(farm, r.workloadConf()),
+		filepath.Dir(script))
 	if err != nil {
 		return fmt.Errorf("HiBench's configuration: %w", err)
 	}
@@ -109,7 +112,8 @@ func (r *Runner) hibenchCommand(ctx context.Context, c *client, s step, output s
 var python3 = strings.NewReplacer(
 	"/env python2\n", "/env python3\n",
 	"print export_config(workload_name, framework_name)", "print(export_config(workload_name, framework_name))",
-	"HiBenchEnvPropMappingMandatory.items() + HiBenchEnvPropMapping.items()", "list(HiBenchEnvPropMappingMandatory.items()) + list(HiBenchEnvPropMapping.items())",
+	"HiBenchEnvPropMappingMandatory.items() + HiBenchEnvPropMapping.items()", "list(HiBenchEnvPropMappingMandatory.items()) + "+
+		"list(HiBenchEnvPropMapping.items())",
 	"in HibenchConf.items():", "in list(HibenchConf.items()):",
 	"in HibenchConf.keys():", "in list(HibenchConf.keys()):",
 	"socket.gethostbyaddr(name)[0]", "name",

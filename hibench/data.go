@@ -119,7 +119,8 @@ func (r *Runner) markData(ctx context.Context, tag string) (Data, error) {
 	switch {
 	case err != nil:
 	case short:
-		err = fmt.Errorf("%s has %d bytes, want at least %d: see %s", d.Path, d.Bytes, r.spec.bytes(), filepath.Join(r.env.tagDir(tag), logName))
+		err = fmt.Errorf("%s has %d bytes, want at least %d: see %s", d.Path, d.Bytes, r.spec.bytes(),
+			filepath.Join(r.env.tagDir(tag), logName))
 	case d.Files == 0 && r.w.program == Scripts:
 		return Data{}, nil // it has no input
 	default:

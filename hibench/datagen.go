@@ -67,7 +67,8 @@ func (r *Runner) compile(ctx context.Context, c *client, name, part, class strin
 		return err
 	}
 	const classes = "classes"
-	if err := errors.Join(c.folder.RemoveAll(classes), c.folder.MkdirAll(classes+"/lib", 0o700), c.folder.MkdirAll(filepath.Dir(name), 0o700)); err != nil {
+	if err := errors.Join(c.folder.RemoveAll(classes), c.folder.MkdirAll(classes+"/lib", 0o700),
+		c.folder.MkdirAll(filepath.Dir(name), 0o700)); err != nil {
 		return err
 	}
 	path := strings.TrimSpace(classpath)
@@ -88,7 +89,8 @@ func (r *Runner) compile(ctx context.Context, c *client, name, part, class strin
 		path += ":" + strings.Join(jars, ":")
 	}
 	dir := filepath.Join(c.dir, classes)
-	if _, err := r.env.output(ctx, append([]string{javac, "-nowarn", "-Xlint:none", "-d", dir, "-sourcepath", sources, "-cp", path}, files...)...); err != nil {
+	if _, err := r.env.output(ctx, append([]string{javac, "-nowarn", "-Xlint:none", "-d", dir, "-sourcepath", sources, "-cp", path},
+		files...)...); err != nil {
 		return err
 	}
 	jar, err := c.folder.Create(name)

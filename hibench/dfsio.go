@@ -119,7 +119,8 @@ func (r *Runner) checkDFSIORun(ctx context.Context, k *check, tag string, c Coun
 	if r.spec.Workload == DFSIOWrite {
 		err = k.compare("bytes written (counters)", c.HDFSWrittenBytes, size+sumBytes)
 	} else if more := c.HDFSReadBytes - size; more < 0 || more > most*int64(r.spec.Maps) {
-		err = fmt.Errorf("%w: bytes read (counters): %d, want %d and at most %d more for each map", ErrInvalidOutput, c.HDFSReadBytes, size, most)
+		err = fmt.Errorf("%w: bytes read (counters): %d, want %d and at most %d more for each map", ErrInvalidOutput, c.HDFSReadBytes,
+			size, most)
 	} else {
 		k.add("bytes read (counters)")
 	}
@@ -154,7 +155,8 @@ func (r *Runner) checkThroughput(k *check, tag string, ms float64) error {
 	const key = "Throughput mb/sec"
 	got, want := said[key], mib*1000/ms
 	if !(ms > 0) || math.Abs(got-want) > 0.006 {
-		return fmt.Errorf("%w: it reports a throughput of %v MiB/s, and its maps took %v ms for %v MiB, which is %.2f", ErrInvalidOutput, got, ms, mib, want)
+		return fmt.Errorf("%w: it reports a throughput of %v MiB/s, and its maps took %v ms for %v MiB, which is %.2f", ErrInvalidOutput,
+			got, ms, mib, want)
 	}
 	k.add(fmt.Sprintf("throughput of %v MiB/s, with bytes and times of its maps", got))
 	return nil

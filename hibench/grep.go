@@ -34,7 +34,8 @@ func (s Spec) grepPrepareArgs(input string) []string {
 // random name in the user's home folder. The prefix of home folders makes this a
 // folder beside the output, so that Clean finds it.
 func (s Spec) grepArgs(input, output string) []string {
-	args := append([]string{Grep}, defines("mapreduce.job.reduces", strconv.Itoa(s.Reduces), "dfs.user.home.dir.prefix", grepTemp(output))...)
+	args := append([]string{Grep}, defines("mapreduce.job.reduces", strconv.Itoa(s.Reduces), "dfs.user.home.dir.prefix",
+		grepTemp(output))...)
 	return append(args, input, output, s.Regex)
 }
 

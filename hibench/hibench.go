@@ -51,8 +51,9 @@ type Env struct {
 
 	Sums *Sums // checksums and word counts of inputs, kept for later checks; nil means that every check reads the whole input
 
-	Hive  string // the folder with Hive's jars, for the workloads join, aggregation and scan, and for scripts that use Hive
-	Tests string // the jar with the tests of Hadoop's MapReduce client, for sleep, dfsioe and scripts that sleep; empty means that of HadoopHome
+	Hive string // the folder with Hive's jars, for the workloads join, aggregation and scan, and for scripts that use Hive
+	// Tests is the jar with the tests of Hadoop's MapReduce client, for sleep, dfsioe and scripts that sleep; empty means that of HadoopHome
+	Tests string
 
 	Mahout string // the folder with Mahout's jars, for kmeans, bayes and scripts that use Mahout
 

@@ -53,7 +53,8 @@ func (r *Runner) checkHive() error {
 	}
 	for _, p := range []string{r.env.RunDir, r.env.HadoopHome, r.env.Hive} {
 		if !plainPath.MatchString(p) {
-			return fmt.Errorf("hibench: path %q: Hive's start does not support blanks and special characters; want letters, digits and _./:@%%+,=~-", p)
+			return fmt.Errorf("hibench: path %q: Hive's start does not support blanks and special characters; want letters, digits and "+
+				"_./:@%%+,=~-", p)
 		}
 	}
 	for _, name := range []string{"hive-exec-*.jar", "hive-cli-*.jar"} {
@@ -66,7 +67,8 @@ func (r *Runner) checkHive() error {
 
 // openPackages are the packages of the Java library whose private parts Hive's
 // client and tasks use. Java 17 forbids this unless it is told otherwise.
-const openPackages = "java.io java.lang java.lang.invoke java.lang.reflect java.math java.net java.nio java.text java.time java.util java.util.concurrent java.util.concurrent.atomic java.util.regex"
+const openPackages = "java.io java.lang java.lang.invoke java.lang.reflect java.math java.net java.nio java.text java.time java.util " +
+	"java.util.concurrent java.util.concurrent.atomic java.util.regex"
 
 // javaOptions returns the value of the environment variable JDK_JAVA_OPTIONS
 // for processes that run Hive. Java 8, which knows no such options, does not
@@ -122,9 +124,11 @@ func (r *Runner) writeHive(folder *os.Root, tag string, settings []Setting) erro
 	} {
 		script += "export " + v.Name + "=" + quote(v.Value) + "\n"
 	}
-	own := "-Xmx512m -Djava.io.tmpdir=" + filepath.Join(dir, "tmp") + " -Dhive.log.dir=" + dir + " -Dderby.stream.error.file=" + filepath.Join(dir, "derby.log")
+	own := "-Xmx512m -Djava.io.tmpdir=" + filepath.Join(dir, "tmp") + " -Dhive.log.dir=" + dir + " -Dderby.stream.error.file=" +
+		filepath.Join(dir, "derby.log")
 	script += `export HADOOP_CLIENT_OPTS="${HADOOP_CLIENT_OPTS-} "` + quote(own) + "\n"
-	script += "exec " + quote(filepath.Join(r.env.HadoopHome, "bin", "hadoop")) + ` --config "$HADOOP_CONF_DIR" org.apache.hadoop.hive.cli.CliDriver "$@"` + "\n"
+	script += "exec " + quote(filepath.Join(r.env.HadoopHome, "bin", "hadoop")) +
+		` --config "$HADOOP_CONF_DIR" org.apache.hadoop.hive.cli.CliDriver "$@"` + "\n"
 	// HiBench's scripts call schematool if Hadoop's path looks like that of a
 	// release from 3.0 to 3.2. The metastore here needs none.
 	for name, text := range map[string]string{"bin/hive": script, "bin/schematool": "#!/bin/sh\n", "conf/hive-site.xml": string(site)} {
@@ -180,7 +184,8 @@ SET mapreduce.job.reduces=%d;
 		{visitsTable, tables.VisitsColumns, path.Join(r.inputPath(), visitsTable), " ROW FORMAT DELIMITED FIELDS TERMINATED BY ','"},
 		{q.table, q.columns, path.Join(output, q.table), ""},
 	} {
-		text += fmt.Sprintf("CREATE EXTERNAL TABLE %s (%s)%s STORED AS SEQUENCEFILE LOCATION '%s';\n", t.name, t.columns, t.format, t.folder)
+		text += fmt.Sprintf("CREATE EXTERNAL TABLE %s (%s)%s STORED AS SEQUENCEFILE LOCATION '%s';\n", t.name, t.columns, t.format,
+			t.folder)
 	}
 	text += fmt.Sprintf("INSERT OVERWRITE TABLE %s\n%s;\n", q.table, q.text)
 	if err := c.folder.WriteFile("query.sql", []byte(text), 0o600); err != nil {

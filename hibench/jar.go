@@ -125,7 +125,8 @@ func (j Jar) checkFile() (named string, err error) {
 	case named == "" && j.Main == "":
 		return "", fmt.Errorf("the manifest of %s names no Main-Class; give the class with main", j.Path)
 	case named != "" && j.Main != "" && named != j.Main:
-		return "", fmt.Errorf("the manifest of %s names the Main-Class %s, which Hadoop runs whatever main says; remove main, and give that class its arguments, such as the name of a program, in args", j.Path, named)
+		return "", fmt.Errorf("the manifest of %s names the Main-Class %s, which Hadoop runs whatever main says; remove main, and give "+
+			"that class its arguments, such as the name of a program, in args", j.Path, named)
 	}
 	file := strings.ReplaceAll(j.Main, ".", "/") + ".class"
 	if named == "" && !slices.ContainsFunc(z.File, func(f *zip.File) bool { return f.Name == file }) {
@@ -144,7 +145,8 @@ func mainClass(z *zip.Reader) (string, error) {
 		return "", err
 	}
 	defer func() { _ = f.Close() }()
-	h, err := textproto.NewReader(bufio.NewReader(io.LimitReader(f, maxManifestBytes))).ReadMIMEHeader() // up to the parts about single files
+	// up to the parts about single files
+	h, err := textproto.NewReader(bufio.NewReader(io.LimitReader(f, maxManifestBytes))).ReadMIMEHeader()
 	if err != nil && !errors.Is(err, io.EOF) {
 		return "", err
 	}

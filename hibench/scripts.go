@@ -142,7 +142,8 @@ func (r *Runner) checkPrograms() error {
 	}
 	if strings.Contains(run, "ensure_nutchindexing_release") {
 		if archive := filepath.Join(r.env.Checkout, nutch); !exists(archive) {
-			return fmt.Errorf("hibench: %s needs Nutch 1.2, which Maven Central does not have; build that part of HiBench, or put the archive at %s", r.spec.Script, archive)
+			return fmt.Errorf("hibench: %s needs Nutch 1.2, which Maven Central does not have; build that part of HiBench, or put the "+
+				"archive at %s", r.spec.Script, archive)
 		}
 	}
 	if strings.Contains(run, "run_spark_job") {
@@ -204,7 +205,8 @@ func CheckScripts(env Env) (map[string]error, error) {
 	}
 	scripts := map[string]error{}
 	for _, name := range found {
-		s := Spec{Workload: Script, Script: strings.TrimSuffix(strings.TrimPrefix(name, "bin/workloads/"), "/hadoop/run.sh"), Profile: "tiny"}
+		s := Spec{Workload: Script, Script: strings.TrimSuffix(strings.TrimPrefix(name, "bin/workloads/"), "/hadoop/run.sh"),
+			Profile: "tiny"}
 		if scripts[s.Script] = s.Validate(); scripts[s.Script] == nil {
 			r := &Runner{env: env, spec: s, w: s.workload()}
 			scripts[s.Script] = r.checkCheckout()

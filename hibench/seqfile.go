@@ -76,11 +76,13 @@ func (s *seqReader) readHeader() error {
 			return err
 		}
 		if codec != defaultCodec {
-			return fmt.Errorf("it is compressed by %s; want %s, or set mapreduce.output.fileoutputformat.compress to false", codec, defaultCodec)
+			return fmt.Errorf("it is compressed by %s; want %s, or set mapreduce.output.fileoutputformat.compress to false", codec,
+				defaultCodec)
 		}
 		s.block = &seqBlock{}
 	default:
-		return errors.New("its records are compressed one by one, which is not supported: set mapreduce.output.fileoutputformat.compress to false")
+		return errors.New("its records are compressed one by one, which is not supported: set " +
+			"mapreduce.output.fileoutputformat.compress to false")
 	}
 	var pairs int32
 	if err := binary.Read(s.r, binary.BigEndian, &pairs); err != nil {

@@ -59,7 +59,8 @@ func (s Spec) sleepArgs() []string {
 	ofMap, ofReduce := s.Sleeps()
 	ms := func(d time.Duration) string { return decimal(d.Milliseconds()) }
 	return []string{
-		"-m", strconv.Itoa(s.Maps), "-r", strconv.Itoa(s.Reduces), "-mt", ms(ofMap), "-rt", ms(ofReduce), "-recordt", ms(max(ofMap, ofReduce)),
+		"-m", strconv.Itoa(s.Maps), "-r", strconv.Itoa(s.Reduces), "-mt", ms(ofMap), "-rt", ms(ofReduce),
+		"-recordt", ms(max(ofMap, ofReduce)),
 	}
 }
 

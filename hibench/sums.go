@@ -15,8 +15,9 @@ import (
 // with many trials reads each input from HDFS only once. On slow disks, reading
 // an input takes longer than the job.
 type Sums struct {
-	mu   sync.Mutex
-	kept map[string]any // checksums and word counts of each input; the key is made from the input's folder and the names, lengths and times of its files
+	mu sync.Mutex
+	// checksums and word counts of each input; the key is made from the input's folder and the names, lengths and times of its files
+	kept map[string]any
 }
 
 // ofInput returns what the function read computes from the workload's input,

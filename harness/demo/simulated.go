@@ -61,7 +61,8 @@ func Simulate(ctx context.Context, root string, command []string) (*Simulated, e
 	}
 	s := &Simulated{Folder: run.Dir, Page: filepath.Join(run.Dir, pageFile)}
 	s.Trace = filepath.Join(run.TrialDir(config.TrialName(1, "three", config.ModelRecorded)), results.TraceFile)
-	if s.Compare, err = compare.Runs([]string{run.Dir}, compare.Options{Metrics: []string{"makespan", "cacheLocal", "nodeLocal"}}); err != nil {
+	if s.Compare, err = compare.Runs([]string{run.Dir},
+		compare.Options{Metrics: []string{"makespan", "cacheLocal", "nodeLocal"}}); err != nil {
 		return nil, err
 	}
 	page, err := report.Of(ctx, report.Options{Runs: []string{run.Dir}, Command: command})

@@ -37,7 +37,8 @@ func readSite(folder string) (yarn.Conf, error) {
 		maps.Copy(site, part)
 	}
 	if u, err := url.Parse(site.Expand(site["fs.defaultFS"])); err != nil || u.Scheme != "hdfs" || u.Host == "" {
-		return nil, fmt.Errorf("submit: %s: fs.defaultFS is %q; want hdfs://host:port, as jobs' files are staged in HDFS", filepath.Join(folder, "core-site.xml"), site["fs.defaultFS"])
+		return nil, fmt.Errorf("submit: %s: fs.defaultFS is %q; want hdfs://host:port, as jobs' files are staged in HDFS",
+			filepath.Join(folder, "core-site.xml"), site["fs.defaultFS"])
 	}
 	return site, nil
 }
@@ -76,7 +77,8 @@ func (s *Submitter) check(j Job) error {
 		}
 	}
 	if j.Mapper == "" || j.Reduces < 0 || j.Reduces > 0 && j.Reducer == "" {
-		return fmt.Errorf("mapper %q, reducer %q, %d reduces: want a mapper, and a reducer if there are reduces", j.Mapper, j.Reducer, j.Reduces)
+		return fmt.Errorf("mapper %q, reducer %q, %d reduces: want a mapper, and a reducer if there are reduces", j.Mapper, j.Reducer,
+			j.Reduces)
 	}
 	links := map[string]bool{}
 	for _, f := range j.Files {
@@ -136,9 +138,11 @@ func streaming(j Job) map[string]string {
 // derived are the properties that follow from a Job, and so cannot be set for
 // it.
 var derived = []string{
-	"mapreduce.job.name", "mapreduce.job.dir", "mapreduce.job.jar", "mapreduce.job.jobjar.visibility", "mapreduce.job.maps", "mapreduce.job.reduces",
+	"mapreduce.job.name", "mapreduce.job.dir", "mapreduce.job.jar", "mapreduce.job.jobjar.visibility",
+	"mapreduce.job.maps", "mapreduce.job.reduces",
 	"mapreduce.job.user.name", "mapreduce.job.working.dir", "mapreduce.output.fileoutputformat.outputdir",
-	"mapreduce.job.cache.files", "mapreduce.job.cache.files.timestamps", "mapreduce.job.cache.files.filesizes", "mapreduce.job.cache.files.visibilities",
+	"mapreduce.job.cache.files", "mapreduce.job.cache.files.timestamps", "mapreduce.job.cache.files.filesizes",
+	"mapreduce.job.cache.files.visibilities",
 	"stream.map.streamprocessor", "stream.reduce.streamprocessor", "fs.defaultFS", "yarn.app.mapreduce.am.staging-dir",
 }
 

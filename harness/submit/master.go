@@ -93,7 +93,8 @@ func command(conf yarn.Conf, opens bool) string {
 	if crossPlatform(conf) {
 		java, pwd = "{{JAVA_HOME}}", "{{PWD}}"
 	}
-	logBytes, backups := conf.Int("yarn.app.mapreduce.am.container.log.limit.kb", 0)<<10, conf.Int("yarn.app.mapreduce.am.container.log.backups", 0)
+	logBytes := conf.Int("yarn.app.mapreduce.am.container.log.limit.kb", 0) << 10
+	backups := conf.Int("yarn.app.mapreduce.am.container.log.backups", 0)
 	args := []string{
 		java + "/bin/java", "-Djava.io.tmpdir=" + pwd + "/tmp",
 		"-Dlog4j.configuration=container-log4j.properties", "-Dyarn.app.container.log.dir=<LOG_DIR>",
@@ -148,7 +149,8 @@ func environment(conf yarn.Conf) map[string]string {
 		env[name] = value
 	}
 	framework := func() {
-		for _, list := range []string{classpath(conf, "yarn.application.classpath", yarnClasspath), classpath(conf, "mapreduce.application.classpath", mapredClasspath)} {
+		for _, list := range []string{classpath(conf, "yarn.application.classpath", yarnClasspath),
+			classpath(conf, "mapreduce.application.classpath", mapredClasspath)} {
 			for entry := range strings.SplitSeq(list, ",") {
 				if entry = strings.TrimSpace(entry); entry != "" {
 					add("CLASSPATH", entry)
@@ -186,7 +188,8 @@ func classpath(conf yarn.Conf, name, otherwise string) string {
 		list = otherwise
 	}
 	if crossPlatform(conf) {
-		for _, home := range []string{"HADOOP_CONF_DIR", "HADOOP_COMMON_HOME", "HADOOP_HDFS_HOME", "HADOOP_YARN_HOME", "HADOOP_MAPRED_HOME"} {
+		for _, home := range []string{"HADOOP_CONF_DIR", "HADOOP_COMMON_HOME", "HADOOP_HDFS_HOME", "HADOOP_YARN_HOME",
+			"HADOOP_MAPRED_HOME"} {
 			list = strings.ReplaceAll(list, "$"+home, "{{"+home+"}}")
 		}
 	}

@@ -246,7 +246,8 @@ func streamingJar(home string) (string, error) {
 	pattern := filepath.Join(home, "share/hadoop/tools/lib/hadoop-streaming-*.jar")
 	found, err := filepath.Glob(pattern)
 	if err != nil || len(found) != 1 {
-		return "", fmt.Errorf("submit: %d files %s; want one: jobs' commands run by Hadoop Streaming, so hadoop.home of the cluster file must have its jar", len(found), pattern)
+		return "", fmt.Errorf("submit: %d files %s; want one: jobs' commands run by Hadoop Streaming, so hadoop.home of the cluster "+
+			"file must have its jar", len(found), pattern)
 	}
 	return found[0], nil
 }

@@ -83,7 +83,8 @@ type FailedError struct {
 }
 
 func (e *FailedError) Error() string {
-	return fmt.Sprintf("application %s ended as %s: %s; its tasks' logs say why: yarn logs -applicationId %s", e.App, e.Status, e.Reason, e.App)
+	return fmt.Sprintf("application %s ended as %s: %s; its tasks' logs say why: yarn logs -applicationId %s", e.App, e.Status, e.Reason,
+		e.App)
 }
 
 func (e *RefusedError) Error() string {
@@ -347,7 +348,8 @@ func (s *Submitter) repeat(ctx context.Context, request func() error) error {
 				err = request()
 			}
 		}
-		later := errors.Is(err, yarnclient.ErrUnreachable) || errors.Is(err, yarnclient.ErrStandby) || errors.Is(err, yarnclient.ErrUnavailable)
+		later := errors.Is(err, yarnclient.ErrUnreachable) || errors.Is(err, yarnclient.ErrStandby) ||
+			errors.Is(err, yarnclient.ErrUnavailable)
 		if err == nil || !later || ctx.Err() != nil || time.Now().After(giveUp) {
 			return err
 		}

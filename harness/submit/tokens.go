@@ -18,7 +18,8 @@ func (s *Submitter) tokens(ctx context.Context) (map[string]string, error) {
 	}
 	renewer := text(s.site, "yarn.resourcemanager.principal", "")
 	if renewer == "" {
-		return nil, errors.New("yarn.resourcemanager.principal is not set in the client configuration; it says who renews the job's token of HDFS")
+		return nil, errors.New("yarn.resourcemanager.principal is not set in the client configuration; it says who renews the job's " +
+			"token of HDFS")
 	}
 	if at, err := url.Parse(s.rm.Address()); err == nil && at.Hostname() != "" {
 		renewer = strings.Replace(renewer, "_HOST", at.Hostname(), 1)

@@ -133,7 +133,8 @@ func firstOf(submissions []Done) (first, span float64) {
 func compared(d Done, first, span float64) Comparison {
 	x := d.Asked
 	c := Comparison{
-		Job: x.Job, Failure: d.Failure, LabelWaitMs: float64(d.LabelWait) / 1e6, AnswerMs: float64(max(0, d.Answer-d.LabelWait)) / 1e6, CompletionMs: -1, RecordedMs: -1,
+		Job: x.Job, Failure: d.Failure, LabelWaitMs: float64(d.LabelWait) / 1e6,
+		AnswerMs: float64(max(0, d.Answer-d.LabelWait)) / 1e6, CompletionMs: -1, RecordedMs: -1,
 		Arrival: Arrival{AskedMs: float64(x.SubmitMs)},
 		Input:   Amount{Asked: x.InputBytes - x.FlooredInput, Floors: x.FlooredInput},
 		Shuffle: Amount{Asked: x.ShuffleBytes - x.FlooredShuffle, Floors: x.FlooredShuffle},
@@ -228,7 +229,8 @@ func completions(jobs []Comparison, of func(*Comparison) bool) (completionMs, re
 }
 
 func added(a, b measure.Locality) measure.Locality {
-	return measure.Locality{Cache: a.Cache + b.Cache, Node: a.Node + b.Node, Rack: a.Rack + b.Rack, Off: a.Off + b.Off, Unknown: a.Unknown + b.Unknown}
+	return measure.Locality{Cache: a.Cache + b.Cache, Node: a.Node + b.Node, Rack: a.Rack + b.Rack, Off: a.Off + b.Off,
+		Unknown: a.Unknown + b.Unknown}
 }
 
 // tolerablePct is the greatest error in percent that needs no warning. Jobs that
@@ -248,7 +250,8 @@ func (a *Achieved) warnings() []string {
 		list = append(list, fmt.Sprintf("%d jobs failed or never ran; what they were asked for is missing", s.FailedJobs))
 	}
 	if s.Arrival.tooLate() {
-		list = append(list, fmt.Sprintf("arrivals: jobs came %.1f s late on average, %.1f%% of the time over which they were to come: %s", s.Arrival.LateMs/1000, s.Arrival.ErrorPct, s.whyLate()))
+		list = append(list, fmt.Sprintf("arrivals: jobs came %.1f s late on average, %.1f%% of the time over which they were to come: %s",
+			s.Arrival.LateMs/1000, s.Arrival.ErrorPct, s.whyLate()))
 	}
 	for _, x := range []struct {
 		name string
@@ -256,8 +259,10 @@ func (a *Achieved) warnings() []string {
 		likely int64  // difference in bytes that reason explains
 		reason string // likely reason if the difference is no larger
 	}{
-		{"input", &s.Input, s.Maps.Got * 2 * traceplan.LineBytes, "maps read whole lines and the buffer after them; small maps feel it, so a larger scale or a lower maxTasks helps"},
-		{"shuffle", &s.Shuffle, segments(a.Jobs) * segmentBytes, "each reduce fetches a header from each map, whatever the map emits; a larger scale or a lower maxTasks helps"},
+		{"input", &s.Input, s.Maps.Got * 2 * traceplan.LineBytes,
+			"maps read whole lines and the buffer after them; small maps feel it, so a larger scale or a lower maxTasks helps"},
+		{"shuffle", &s.Shuffle, segments(a.Jobs) * segmentBytes,
+			"each reduce fetches a header from each map, whatever the map emits; a larger scale or a lower maxTasks helps"},
 		{"output", &s.Output, 0, ""},
 	} {
 		if math.Abs(x.ErrorPct) <= tolerablePct {
@@ -273,10 +278,12 @@ func (a *Achieved) warnings() []string {
 		list = append(list, fmt.Sprintf("%s: %+.1f%% from what was asked: %s", x.name, x.ErrorPct, reason))
 	}
 	if s.Maps.ErrorPct != 0 || s.Reduces.ErrorPct != 0 {
-		list = append(list, fmt.Sprintf("tasks: %d maps and %d reduces ran, %d and %d were asked for", s.Maps.Got, s.Reduces.Got, s.Maps.Asked, s.Reduces.Asked))
+		list = append(list, fmt.Sprintf("tasks: %d maps and %d reduces ran, %d and %d were asked for", s.Maps.Got, s.Reduces.Got,
+			s.Maps.Asked, s.Reduces.Asked))
 	}
 	if s.CompletionMs > 0 && s.MapWaitMs > max(usualWaitMs, s.CompletionMs*tolerablePct/100) {
-		list = append(list, fmt.Sprintf("containers: maps waited %.1f s on average for theirs; if the cluster was full, a lower speed or scale, or more nodes, makes it less", s.MapWaitMs/1000))
+		list = append(list, fmt.Sprintf("containers: maps waited %.1f s on average for theirs; if the cluster was full, a lower speed "+
+			"or scale, or more nodes, makes it less", s.MapWaitMs/1000))
 	}
 	return list
 }
@@ -291,7 +298,8 @@ func (c *Comparison) whyLate() string {
 	case c.LabelWaitMs*2 >= c.Arrival.LateMs:
 		return fmt.Sprintf("they waited %.1f s for node labels; a larger label pool or a lower speed helps", c.LabelWaitMs/1000)
 	case c.AnswerMs*2 >= c.Arrival.LateMs:
-		return fmt.Sprintf("submitting them took %.1f s, from when they were due until YARN had accepted them; a client with more free CPU or a lower speed helps", c.AnswerMs/1000)
+		return fmt.Sprintf("submitting them took %.1f s, from when they were due until YARN had accepted them; a client with more free "+
+			"CPU or a lower speed helps", c.AnswerMs/1000)
 	case c.AnswerMs > 0:
 		return fmt.Sprintf("YARN had accepted them %.1f s after they were due, but counts them as submitted later", c.AnswerMs/1000)
 	}

@@ -22,14 +22,18 @@ func (a *Achieved) Doc() doc.Doc {
 		name string
 		Amount
 		cell func(int64) doc.Cell
-	}{{"input", s.Input, doc.Bytes}, {"shuffle", s.Shuffle, doc.Bytes}, {"output", s.Output, doc.Bytes}, {"maps", s.Maps, doc.Count[int64]}, {"reduces", s.Reduces, doc.Count[int64]}} {
+	}{
+		{"input", s.Input, doc.Bytes}, {"shuffle", s.Shuffle, doc.Bytes}, {"output", s.Output, doc.Bytes},
+		{"maps", s.Maps, doc.Count[int64]}, {"reduces", s.Reduces, doc.Count[int64]},
+	} {
 		floors := none
 		if x.Floors > 0 {
 			floors = x.cell(x.Floors)
 		}
 		sums.Add(doc.Words(x.name), x.cell(x.Asked), floors, x.cell(x.Got), percent(x.ErrorPct))
 	}
-	sums.Add(doc.Words("arrivals"), doc.Count(len(a.Jobs)).After("in "+doc.DurationText(s.Arrival.AskedMs)), none, doc.Duration(s.Arrival.LateMs).After("late"), percent(s.Arrival.ErrorPct))
+	sums.Add(doc.Words("arrivals"), doc.Count(len(a.Jobs)).After("in "+doc.DurationText(s.Arrival.AskedMs)), none,
+		doc.Duration(s.Arrival.LateMs).After("late"), percent(s.Arrival.ErrorPct))
 	if s.CompletionMs >= 0 {
 		recorded := doc.Words("-")
 		if s.RecordedMs >= 0 {
@@ -43,15 +47,18 @@ func (a *Achieved) Doc() doc.Doc {
 			sums.Add(doc.Words("maps' locality: "+level), doc.Fixed(recorded[i], 0, "%"), none, doc.Fixed(got[i], 0, "%"))
 		}
 	}
-	worst := &doc.Table{Name: "worst jobs", Columns: []string{"worst jobs", "late", "labels", "input", "shuffle", "output", "attempts more", ""}}
+	worst := &doc.Table{Name: "worst jobs", Columns: []string{"worst jobs", "late", "labels", "input", "shuffle", "output",
+		"attempts more", ""}}
 	for _, c := range a.worst(worstJobs) {
 		failed := none
 		if c.FailedJobs > 0 {
 			failed = doc.Words("failed").In(doc.Bad)
 		}
-		worst.Add(doc.Words(c.Job), doc.Duration(c.Arrival.LateMs), doc.Duration(c.LabelWaitMs), percent(c.Input.ErrorPct), percent(c.Shuffle.ErrorPct), percent(c.Output.ErrorPct), doc.Count(c.ExtraAttempts), failed)
+		worst.Add(doc.Words(c.Job), doc.Duration(c.Arrival.LateMs), doc.Duration(c.LabelWaitMs), percent(c.Input.ErrorPct),
+			percent(c.Shuffle.ErrorPct), percent(c.Output.ErrorPct), doc.Count(c.ExtraAttempts), failed)
 	}
-	return doc.Doc{sums, doc.Notes{fmt.Sprintf("waits on average: %s for labels, %s of a map for its container; %d attempts beyond one for each task",
+	return doc.Doc{sums, doc.Notes{fmt.Sprintf("waits on average: %s for labels, %s of a map for its container; %d attempts "+
+		"beyond one for each task",
 		doc.DurationText(s.LabelWaitMs), doc.DurationText(s.MapWaitMs), s.ExtraAttempts)}, worst, doc.Warnings(a.Warnings)}
 }
 

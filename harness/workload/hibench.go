@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -93,15 +92,11 @@ func (w *hiBenchLive) Prepare(ctx context.Context, tag string) (Input, error) {
 
 // Submissions returns the workload's equal jobs, all submitted at once.
 func (w *hiBenchLive) Submissions() []Submission {
-	list := make([]Submission, max(w.config.Jobs, 1))
 	jobs := 1
 	if w.config.Name == hibench.Grep {
 		jobs = hibench.GrepJobs
 	}
-	for i := range list {
-		list[i] = Submission{Name: w.config.Name, Pool: w.config.Pool(i), Terms: w.config.Terms(0), Jobs: jobs}
-	}
-	return list
+	return equalJobs(w.config, Submission{Name: w.config.Name, Jobs: jobs})
 }
 
 func (w *hiBenchLive) Run(ctx context.Context, _ int, tag string, settings ...hibench.Setting) (Ran, error) {
@@ -146,10 +141,8 @@ func (w hiBench) Twin(_ context.Context, cache config.Cache) (*Twin, error) {
 	}
 	shape := w.Spec().Shape()
 	job := Job{Name: w.Name, Terms: w.Terms(0), FollowMaps: int32(shape.Maps), Reduces: int32(shape.Reduces), SlowStart: hadoopSlowStart}
-	for _, name := range slices.Sorted(maps.Keys(w.Settings)) {
-		if err := job.set(name, w.Settings[name]); err != nil {
-			return nil, fmt.Errorf("workload %s: %w", w.Label, err)
-		}
+	if err := job.setAll(w.Label, w.Settings); err != nil {
+		return nil, err
 	}
 	t := &Twin{
 		Workload: w.Label,
@@ -159,16 +152,11 @@ func (w hiBench) Twin(_ context.Context, cache config.Cache) (*Twin, error) {
 			Reduce: calibration.Phase{MsPerMiB: shape.ReduceMsPerMiB, SleepMs: shape.ReduceSleepMs, Corrected: 1},
 		},
 	}
-	for i := range max(w.Jobs, 1) {
-		job.Pool = w.Pool(i)
-		t.Jobs = append(t.Jobs, job)
-	}
+	t.copies(w.Workload, job)
 	if names, ok := stages[w.Name]; ok {
 		t.chain(&shape, names)
 	}
-	for i := range shape.Files {
-		t.Files = append(t.Files, File{Path: path.Join("/heddle", w.Label, fmt.Sprintf("part-m-%05d", i)), Bytes: shape.FileBytes})
-	}
+	t.parts(&shape)
 	return t, t.cache(cache)
 }
 
@@ -195,6 +183,16 @@ func (t *Twin) chain(s *hibench.Shape, names [2]string) {
 // hadoopSlowStart is Hadoop's default for the share of maps that must be done
 // before the ApplicationMaster asks for reduces.
 const hadoopSlowStart = 0.05
+
+// setAll changes a simulated job as the Hadoop properties of a workload say.
+func (j *Job) setAll(label string, settings map[string]string) error {
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		if err := j.set(name, settings[name]); err != nil {
+			return fmt.Errorf("workload %s: %w", label, err)
+		}
+	}
+	return nil
+}
 
 // set changes a simulated job as one Hadoop property says, such as its number
 // of reduces.

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"maps"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -71,11 +70,7 @@ func (l *jarLive) Prepare(ctx context.Context, tag string) (Input, error) {
 
 // Submissions returns the workload's equal runs of the jar, all at once.
 func (l *jarLive) Submissions() []Submission {
-	list := make([]Submission, max(l.Jobs, 1))
-	for i := range list {
-		list[i] = Submission{Name: l.Label, Pool: l.Pool(i), Terms: l.Terms(0), Jobs: 1}
-	}
-	return list
+	return equalJobs(l.Workload, Submission{Name: l.Label, Jobs: 1})
 }
 
 func (l *jarLive) Run(ctx context.Context, _ int, tag string, settings ...hibench.Setting) (Ran, error) {
@@ -104,7 +99,8 @@ func (l *jarLive) Check(ctx context.Context, _ int, tag string, jobs []*measure.
 		} else if err != nil {
 			return nil, fmt.Errorf("check %s: output of %s: %w", l.Label, j.ID, err)
 		}
-		return nil, fmt.Errorf("check %s: %s has written to hdfs %s, which heddle leaves as it is; remove it, and give the program %s in args, for which heddle puts a folder that it removes", l.Label, j.ID, folder, hibench.OutputPlace)
+		return nil, fmt.Errorf("check %s: %s has written to hdfs %s, which heddle leaves as it is; remove it, and give the program %s "+
+			"in args, for which heddle puts a folder that it removes", l.Label, j.ID, folder, hibench.OutputPlace)
 	}
 	if !l.Program().Writes() {
 		return nil, nil
@@ -118,8 +114,11 @@ func (l *jarLive) Check(ctx context.Context, _ int, tag string, jobs []*measure.
 // unknownJobs says that a workload has no simulated counterpart, since only a cluster
 // knows something of it.
 func unknownJobs(label, what string) error {
-	return fmt.Errorf("workload %s: only a cluster knows %s; run it there, and simulate the trace: 'heddle replay TRACE', or the workload {trace: TRACE}", label, what)
+	return fmt.Errorf("workload %s: only a cluster knows %s; run it there, and simulate the trace: 'heddle replay TRACE', or the "+
+		"workload {trace: TRACE}", label, what)
 }
+
+const reducesName = "mapreduce.job.reduces"
 
 // Twin returns the simulated counterpart of the workload: a job that reads as many
 // bytes, whose tasks take what a calibration says that was fitted to runs of this jar.
@@ -128,26 +127,21 @@ func (w jar) Twin(_ context.Context, cache config.Cache) (*Twin, error) {
 		return nil, unknownJobs(w.Label, "its input")
 	}
 	job := Job{Name: w.Label, Terms: w.Terms(0), Reduces: 1, SlowStart: hadoopSlowStart}
-	for _, name := range slices.Sorted(maps.Keys(w.Settings)) {
-		value := w.Settings[name]
-		if name == "mapreduce.job.reduces" {
-			n, err := strconv.ParseInt(value, 10, 32)
-			if err != nil || n < 0 {
-				return nil, fmt.Errorf("workload %s: setting %s: %q: want a whole number", w.Label, name, value)
-			}
-			job.Reduces = int32(n)
-		} else if err := job.set(name, value); err != nil {
-			return nil, fmt.Errorf("workload %s: %w", w.Label, err)
+	settings := maps.Clone(w.Settings)
+	if value, ok := settings[reducesName]; ok {
+		n, err := strconv.ParseInt(value, 10, 32)
+		if err != nil || n < 0 {
+			return nil, fmt.Errorf("workload %s: setting %s: %q: want a whole number", w.Label, reducesName, value)
 		}
+		job.Reduces = int32(n)
+		delete(settings, reducesName)
+	}
+	if err := job.setAll(w.Label, settings); err != nil {
+		return nil, err
 	}
 	t := &Twin{Workload: w.Label, Costs: calibration.Workload{Workload: Costs(w.Workload)}}
-	for i := range max(w.Jobs, 1) {
-		job.Pool = w.Pool(i)
-		t.Jobs = append(t.Jobs, job)
-	}
+	t.copies(w.Workload, job)
 	shape := w.text().Shape()
-	for i := range shape.Files {
-		t.Files = append(t.Files, File{Path: path.Join("/heddle", w.Label, fmt.Sprintf("part-m-%05d", i)), Bytes: shape.FileBytes})
-	}
+	t.parts(&shape)
 	return t, t.cache(cache)
 }

@@ -10,7 +10,6 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"time"
 
 	"heddle/collectors/hdfs/jobsplit"
@@ -61,7 +60,8 @@ func (w streaming) spec(splits []int64, seed uint64) *synthetic.Spec {
 	emit := times(splits, orOne(w.MapOutput))
 	s.Maps = synthetic.MapTasks{
 		Count: len(splits), ReadBytes: synthetic.Each(splits), EmitBytes: synthetic.Each(emit),
-		CPUMs: synthetic.Each(times(splits, msPerByte)), SleepMs: synthetic.Same(time.Duration(w.Sleep).Milliseconds()), MemoryBytes: synthetic.Same(int64(w.TaskMemory)),
+		CPUMs: synthetic.Each(times(splits, msPerByte)), SleepMs: synthetic.Same(time.Duration(w.Sleep).Milliseconds()),
+		MemoryBytes: synthetic.Same(int64(w.TaskMemory)),
 	}
 	if w.Reduces == 0 {
 		return s
@@ -84,22 +84,18 @@ func orOne(factor *float64) float64 {
 // Twin returns the simulated counterpart of the workload.
 func (w streaming) Twin(_ context.Context, cache config.Cache) (*Twin, error) {
 	job := Job{Name: w.Name, Terms: w.Terms(0), Reduces: int32(w.Reduces), SlowStart: hadoopSlowStart}
-	for _, name := range slices.Sorted(maps.Keys(w.Settings)) {
-		if err := job.set(name, w.Settings[name]); err != nil {
-			return nil, fmt.Errorf("workload %s: %w", w.Label, err)
-		}
+	if err := job.setAll(w.Label, w.Settings); err != nil {
+		return nil, err
 	}
 	cpu := calibration.Phase{MsPerMiB: time.Duration(w.CPU).Seconds() * 1000, Corrected: 1}
 	ofMap := cpu
 	ofMap.SleepMs = float64(time.Duration(w.Sleep).Milliseconds())
 	t := &Twin{
 		Workload: w.Label,
-		Costs:    calibration.Workload{Workload: Costs(w.Workload), MapOutputPerByte: orOne(w.MapOutput), ReduceOutputPerByte: orOne(w.Output), Map: ofMap, Reduce: cpu},
+		Costs: calibration.Workload{Workload: Costs(w.Workload), MapOutputPerByte: orOne(w.MapOutput),
+			ReduceOutputPerByte: orOne(w.Output), Map: ofMap, Reduce: cpu},
 	}
-	for i := range max(w.Jobs, 1) {
-		job.Pool = w.Pool(i)
-		t.Jobs = append(t.Jobs, job)
-	}
+	t.copies(w.Workload, job)
 	_, files := w.files(path.Join("/heddle", w.Label), 0)
 	for _, f := range files {
 		t.Files = append(t.Files, File{Path: f.Path, Bytes: f.Bytes})
@@ -218,7 +214,8 @@ func (w *streamingLive) splits(ctx context.Context, input string) (lengths []int
 // askedOfSpec returns what a job is asked to do, floors included.
 func askedOfSpec(name string, s *synthetic.Spec, splits []int64) Asked {
 	t := s.Totals()
-	a := Asked{Job: name, Maps: s.Maps.Count, Reduces: s.Reduces.Count, ShuffleBytes: t.ShuffleBytes, OutputBytes: t.OutputBytes, CPUMs: t.CPUMs}
+	a := Asked{Job: name, Maps: s.Maps.Count, Reduces: s.Reduces.Count, ShuffleBytes: t.ShuffleBytes, OutputBytes: t.OutputBytes,
+		CPUMs: t.CPUMs}
 	for _, bytes := range splits {
 		a.InputBytes += bytes
 	}
@@ -227,12 +224,8 @@ func askedOfSpec(name string, s *synthetic.Spec, splits []int64) Asked {
 
 // Submissions returns the workload's equal jobs, all submitted at once.
 func (w *streamingLive) Submissions() []Submission {
-	list := make([]Submission, max(w.Jobs, 1))
-	for i := range list {
-		asked := w.asked
-		list[i] = Submission{Name: w.Label, Pool: w.Pool(i), Terms: w.Terms(0), Jobs: 1, Asked: &asked}
-	}
-	return list
+	asked := w.asked
+	return equalJobs(w.Workload, Submission{Name: w.Label, Jobs: 1, Asked: &asked})
 }
 
 func (w *streamingLive) Run(ctx context.Context, _ int, tag string, settings ...hibench.Setting) (Ran, error) {
@@ -274,7 +267,8 @@ func (w *streamingLive) Check(_ context.Context, _ int, tag string, jobs []*meas
 		got, wanted int64
 	}{{"shuffled", got.Shuffle, w.asked.ShuffleBytes}, {"written", got.Output, w.asked.OutputBytes}} {
 		if c.got != c.wanted {
-			return nil, fmt.Errorf("check %s: its job with the tag %s has %s %d bytes by Hadoop's counters, and was asked for %d", w.Label, tag, c.what, c.got, c.wanted)
+			return nil, fmt.Errorf("check %s: its job with the tag %s has %s %d bytes by Hadoop's counters, and was asked for %d",
+				w.Label, tag, c.what, c.got, c.wanted)
 		}
 	}
 	return []string{"bytes shuffled and written, with what was asked"}, nil

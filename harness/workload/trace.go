@@ -36,7 +36,8 @@ func (w traced) On(ctx context.Context, place Place) (Live, error) {
 	}
 	for i := range p.Jobs {
 		if u := p.Jobs[i].User; u != "" && u != place.User {
-			return nil, fmt.Errorf("workload %s: users: job %s is to run as %s, but jobs can only run as the cluster's user %s", w.Label, p.Jobs[i].ID, u, place.User)
+			return nil, fmt.Errorf("workload %s: users: job %s is to run as %s, but jobs can only run as the cluster's user %s", w.Label,
+				p.Jobs[i].ID, u, place.User)
 		}
 	}
 	program, err := programOf(place)
@@ -78,10 +79,8 @@ func (w traced) Twin(ctx context.Context, cache config.Cache) (*Twin, error) {
 	for i := range p.Jobs {
 		job := jobOf(&p.Jobs[i], time.Duration(w.Sleep).Milliseconds())
 		job.Terms = w.termsOf(&p.Jobs[i])
-		for _, name := range slices.Sorted(maps.Keys(w.Settings)) {
-			if err := job.set(name, w.Settings[name]); err != nil {
-				return nil, fmt.Errorf("workload %s: %w", w.Label, err)
-			}
+		if err := job.setAll(w.Label, w.Settings); err != nil {
+			return nil, err
 		}
 		t.Jobs = append(t.Jobs, job)
 	}
@@ -137,7 +136,9 @@ func (w traced) planTrace(ctx context.Context, o traceplan.Options) (*traceplan.
 			}
 		}
 		if unknown > 0 {
-			p.Warnings = append(p.Warnings, fmt.Sprintf("trace %s: %d of %d jobs have no deadline, since it does not say how long they took", w.Trace, unknown, len(p.Jobs)))
+			p.Warnings = append(p.Warnings,
+				fmt.Sprintf("trace %s: %d of %d jobs have no deadline, since it does not say how long they took", w.Trace, unknown,
+					len(p.Jobs)))
 		}
 	}
 	if text := possible.Warning(); text != "" {
@@ -172,12 +173,14 @@ func (w traced) termsOf(j *traceplan.Job) traces.Terms {
 // jobOf returns the simulated counterpart of a job of a plan, whose maps sleep besides.
 func jobOf(j *traceplan.Job, sleepMs int64) Job {
 	x := Job{
-		Name: string(j.ID), At: j.At, User: j.User, Queue: j.Queue, Pool: j.Pool, Priority: int32(j.Priority), Reduces: int32(len(j.Reduces)),
+		Name: string(j.ID), At: j.At, User: j.User, Queue: j.Queue, Pool: j.Pool,
+		Priority: int32(j.Priority), Reduces: int32(len(j.Reduces)),
 		SlowStart: hadoopSlowStart, Maps: []Split{}, Asked: askedOf(j, specOf(j, 0, sleepMs)),
 	}
 	for _, m := range j.Maps {
 		x.Maps = append(x.Maps, Split{File: m.File, OffsetBytes: m.OffsetBytes, LengthBytes: m.LengthBytes})
-		x.Work.Maps = append(x.Work.Maps, sim.Work{InputBytes: m.LengthBytes, OutputBytes: m.EmitBytes, ComputeMs: milliseconds(m.CPUMs + sleepMs)})
+		x.Work.Maps = append(x.Work.Maps, sim.Work{InputBytes: m.LengthBytes, OutputBytes: m.EmitBytes,
+			ComputeMs: milliseconds(m.CPUMs + sleepMs)})
 		if p := (calibration.Phase{FixedMs: float64(m.CPUMs), SleepMs: float64(sleepMs)}); sleepMs > 0 {
 			x.Work.Maps[len(x.Work.Maps)-1].CoresPercent = p.CoresPercent(0)
 		}

@@ -91,7 +91,8 @@ func (l *traceLive) Submissions() []Submission {
 	list := make([]Submission, len(l.plan.Jobs))
 	for i := range list {
 		j := &l.plan.Jobs[i]
-		list[i] = Submission{Name: string(j.ID), Pool: j.Pool, Terms: l.workload.termsOf(j), At: j.At, Jobs: 1, Asked: askedOf(j, l.specs[i])}
+		list[i] = Submission{Name: string(j.ID), Pool: j.Pool, Terms: l.workload.termsOf(j), At: j.At, Jobs: 1,
+			Asked: askedOf(j, l.specs[i])}
 	}
 	return list
 }
@@ -177,11 +178,13 @@ func (l *traceLive) Check(_ context.Context, i int, _ string, jobs []*measure.Jo
 		shuffled, written = shuffled+j.Bytes.Shuffle, written+j.Bytes.Output
 	}
 	if written != asked.OutputBytes {
-		return nil, fmt.Errorf("workload %s: job %s wrote %d bytes to HDFS, and was asked for %d", l.workload.Label, asked.Job, written, asked.OutputBytes)
+		return nil, fmt.Errorf("workload %s: job %s wrote %d bytes to HDFS, and was asked for %d", l.workload.Label, asked.Job, written,
+			asked.OutputBytes)
 	}
 	slack := max(asked.ShuffleBytes/100, int64(asked.Maps)*int64(asked.Reduces)*segmentBytes)
 	if math.Abs(float64(shuffled-asked.ShuffleBytes)) > float64(slack) {
-		return nil, fmt.Errorf("workload %s: job %s shuffled %d bytes, and was asked for %d", l.workload.Label, asked.Job, shuffled, asked.ShuffleBytes)
+		return nil, fmt.Errorf("workload %s: job %s shuffled %d bytes, and was asked for %d", l.workload.Label, asked.Job, shuffled,
+			asked.ShuffleBytes)
 	}
 	return []string{"bytes written", "bytes shuffled"}, nil
 }

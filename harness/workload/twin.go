@@ -3,6 +3,7 @@ package workload
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"strconv"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"heddle/harness/sim/draw"
 	"heddle/harness/sim/place"
 	"heddle/harness/state"
+	"heddle/hibench"
 	"heddle/traces"
 )
 
@@ -84,6 +86,21 @@ func (f *File) blocks(blockBytes int64) int64 {
 	return n
 }
 
+// copies adds the equal jobs of a workload, which are submitted at once.
+func (t *Twin) copies(w config.Workload, job Job) {
+	for i := range max(w.Jobs, 1) {
+		job.Pool = w.Pool(i)
+		t.Jobs = append(t.Jobs, job)
+	}
+}
+
+// parts adds the input files that a job of HiBench's reads.
+func (t *Twin) parts(s *hibench.Shape) {
+	for i := range s.Files {
+		t.Files = append(t.Files, File{Path: path.Join("/heddle", t.Workload, fmt.Sprintf("part-m-%05d", i)), Bytes: s.FileBytes})
+	}
+}
+
 // cache marks the files that an experiment puts into the HDFS cache. It fails
 // if these would be none.
 func (t *Twin) cache(c config.Cache) error {
@@ -96,7 +113,8 @@ func (t *Twin) cache(c config.Cache) error {
 	}
 	chosen := ChooseFiles(lengths, c.Fraction, c.Seed)
 	if len(chosen) == 0 {
-		return fmt.Errorf("cache.fraction: %v of the %d files of %s is less than half a file, so nothing would be cached; give a larger fraction, or write the input with more maps", c.Fraction, len(t.Files), t.Workload)
+		return fmt.Errorf("cache.fraction: %v of the %d files of %s is less than half a file, so nothing would be cached; give a larger "+
+			"fraction, or write the input with more maps", c.Fraction, len(t.Files), t.Workload)
 	}
 	for _, i := range chosen {
 		t.Files[i].Cached = true
@@ -137,7 +155,9 @@ func (t *Twin) Check(d Conf) error {
 		blocks = traces.AddCount(blocks, f.blocks(d.BlockBytes))
 	}
 	if most := maxTwinReplicas / int64(d.Replication); blocks > most {
-		return fmt.Errorf("workload %s: its input has %d blocks of %v with %d replicas each, and a simulation takes at most %d such blocks; give a smaller size or scale, or a cluster with larger blocks", t.Workload, blocks, units.Size(d.BlockBytes), d.Replication, most)
+		return fmt.Errorf("workload %s: its input has %d blocks of %v with %d replicas each, and a simulation takes at most %d such "+
+			"blocks; give a smaller size or scale, or a cluster with larger blocks",
+			t.Workload, blocks, units.Size(d.BlockBytes), d.Replication, most)
 	}
 	for i := range t.Jobs {
 		j, maps := &t.Jobs[i], blocks
@@ -150,7 +170,8 @@ func (t *Twin) Check(d Conf) error {
 		tasks = traces.AddCount(tasks, maps+int64(j.Reduces))
 	}
 	if tasks > maxTwinTasks {
-		return fmt.Errorf("workload %s: its %d jobs have %d tasks, and a simulation takes at most %d; give fewer jobs, or a smaller size or scale", t.Workload, len(t.Jobs), tasks, maxTwinTasks)
+		return fmt.Errorf("workload %s: its %d jobs have %d tasks, and a simulation takes at most %d; give fewer jobs, or a smaller "+
+			"size or scale", t.Workload, len(t.Jobs), tasks, maxTwinTasks)
 	}
 	return nil
 }
@@ -193,7 +214,8 @@ func (t *Twin) Events(c *traces.ClusterFacts, d Conf, seed uint64) ([]traces.Eve
 			}
 		}
 		events = append(events, &traces.JobSubmitted{
-			T: at, Job: id, Name: j.Name, Workload: t.Workload, Costs: t.Costs.Workload, User: cmp.Or(j.User, "heddle"), Queue: j.Queue, Pool: j.Pool, Terms: j.Terms, Priority: j.Priority,
+			T: at, Job: id, Name: j.Name, Workload: t.Workload, Costs: t.Costs.Workload,
+			User: cmp.Or(j.User, "heddle"), Queue: j.Queue, Pool: j.Pool, Terms: j.Terms, Priority: j.Priority,
 			Maps: int32(len(splits)), Reduces: j.Reduces, SlowStart: j.SlowStart,
 			MapMemoryBytes: cmp.Or(j.MapMemoryBytes, d.TaskBytes), MapVCores: j.MapVCores,
 			ReduceMemoryBytes: cmp.Or(j.ReduceMemoryBytes, d.TaskBytes), ReduceVCores: j.ReduceVCores,
@@ -371,7 +393,8 @@ func of(h *state.Hosts, b int) []state.NodeID {
 func Cluster(c *config.Cluster) (traces.Header, Conf, error) {
 	m := c.Machines
 	if m == nil {
-		return traces.Header{}, Conf{}, fmt.Errorf("simulate cluster %s: its file has no machines; add, for example, machines: {nodes: 4, racks: 2, slots: 2, container: 1GiB, blockSize: 128MiB, replication: 3, nmHeartbeat: 1s, amHeartbeat: 1s}", c.Name)
+		return traces.Header{}, Conf{}, fmt.Errorf("simulate cluster %s: its file has no machines; add, for example, machines: {nodes: "+
+			"4, racks: 2, slots: 2, container: 1GiB, blockSize: 128MiB, replication: 3, nmHeartbeat: 1s, amHeartbeat: 1s}", c.Name)
 	}
 	h := traces.Header{Format: traces.FormatVersion, Origin: traces.Simulated, Writer: "heddle", Synthetic: []string{"input"}}
 	h.Cluster, h.Settings = m.Facts(c.Name, c.Rates)

@@ -153,6 +153,16 @@ func Of(w config.Workload) Workload {
 	return hiBench{w}
 }
 
+// equalJobs returns a submission for each of a workload's equal jobs, all at once.
+func equalJobs(w config.Workload, s Submission) []Submission {
+	list := make([]Submission, max(w.Jobs, 1))
+	for i := range list {
+		s.Pool, s.Terms = w.Pool(i), w.Terms(0)
+		list[i] = s
+	}
+	return list
+}
+
 // ChooseFiles chooses the files to put into the HDFS cache, since HDFS caches
 // whole files. It returns their indexes in a list of files sorted by path.
 // Their lengths add up to about fraction of all bytes, and at most half a file

@@ -24,7 +24,8 @@ import (
 // In a row, columns are separated by a comma, and none contains one.
 const (
 	RankingsColumns = "pageURL STRING, pageRank INT, avgDuration INT"
-	VisitsColumns   = "sourceIP STRING, destURL STRING, visitDate STRING, adRevenue DOUBLE, userAgent STRING, countryCode STRING, languageCode STRING, searchWord STRING, duration INT"
+	VisitsColumns   = "sourceIP STRING, destURL STRING, visitDate STRING, adRevenue DOUBLE, userAgent STRING, countryCode STRING, " +
+		"languageCode STRING, searchWord STRING, duration INT"
 )
 
 // Source makes the rows of both tables.
@@ -115,6 +116,9 @@ var (
 		"Weft/5.0 (desktop; thread 64; large screen) Warp/2.1 like Loom/1.0 with some more words at its end",
 		"Bobbin/0.9", "Spindle/7.7 (phone; light) like Weft/5.1 and like Warp/2.3",
 	}
-	countries = []string{"ARG", "AUS", "BRA", "CAN", "CHN", "DEU", "EGY", "ESP", "FRA", "GBR", "IND", "ITA", "JPN", "KEN", "MEX", "NGA", "POL", "SWE", "TUR", "USA", "ZAF"}
-	words     = []string{"anchor", "barley", "candle", "dapple", "ember", "fathom", "garnet", "harbour", "ivory", "juniper", "kettle", "lantern", "meadow", "nettle", "orchard", "pebble", "quarry", "ribbon", "saffron", "thimble", "umber", "velvet", "willow", "yarrow", "zephyr"}
+	countries = []string{"ARG", "AUS", "BRA", "CAN", "CHN", "DEU", "EGY", "ESP", "FRA", "GBR", "IND", "ITA", "JPN", "KEN", "MEX", "NGA",
+		"POL", "SWE", "TUR", "USA", "ZAF"}
+	words = []string{"anchor", "barley", "candle", "dapple", "ember", "fathom", "garnet", "harbour", "ivory", "juniper", "kettle",
+		"lantern", "meadow", "nettle", "orchard", "pebble", "quarry", "ribbon", "saffron", "thimble", "umber", "velvet",
+		"willow", "yarrow", "zephyr"}
 )

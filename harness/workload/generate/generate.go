@@ -87,7 +87,8 @@ var nameForm = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+){0,4}$`)
 func (w Workload) Check() error {
 	const longest = 40
 	if !nameForm.MatchString(w.Name) || len(w.Name) < 3 || len(w.Name) > longest {
-		return fmt.Errorf("workload %q: its name takes 3 to %d characters of a-z, 0-9 and single hyphens, at most four, a letter first, as in my-jobs", w.Name, longest)
+		return fmt.Errorf("workload %q: its name takes 3 to %d characters of a-z, 0-9 and single hyphens, at most four, a letter first, "+
+			"as in my-jobs", w.Name, longest)
 	}
 	err := sched.CheckParams(w.Params)
 	switch {
@@ -199,7 +200,8 @@ func (j *Job) events(yield func(traces.Event) bool) bool {
 	}
 	task := func(kind traces.TaskKind, i int, x traces.TaskScheduled, c traces.Counters) bool {
 		x.T, x.Task = at, traces.Task{Job: id, Kind: kind, Index: int32(i)}
-		return yield(&x) && yield(&traces.AttemptFinished{T: at, Attempt: traces.Attempt{Task: x.Task}, Outcome: traces.Succeeded, Counters: c})
+		return yield(&x) && yield(&traces.AttemptFinished{T: at, Attempt: traces.Attempt{Task: x.Task}, Outcome: traces.Succeeded,
+			Counters: c})
 	}
 	for i, m := range j.Maps {
 		x := traces.TaskScheduled{Path: m.Path, OffsetBytes: m.OffsetBytes, LengthBytes: m.ReadBytes}
@@ -214,7 +216,8 @@ func (j *Job) events(yield func(traces.Event) bool) bool {
 		}
 	}
 	for i, r := range j.Reduces {
-		if !task(traces.Reduce, i, traces.TaskScheduled{}, traces.Counters{ShuffleBytes: r.ShuffleBytes, HDFSWrittenBytes: r.WriteBytes, CPUMs: r.CPUMs}) {
+		if !task(traces.Reduce, i, traces.TaskScheduled{},
+			traces.Counters{ShuffleBytes: r.ShuffleBytes, HDFSWrittenBytes: r.WriteBytes, CPUMs: r.CPUMs}) {
 			return false
 		}
 	}

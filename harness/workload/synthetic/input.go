@@ -74,7 +74,8 @@ func (in *Input) write(ctx context.Context, files FileSystem, f File) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return hdfs.Again(ctx, func() error {
-			return files.WriteFile(ctx, f.Path, newLines(in.Seed, f), hdfs.WriteOptions{Replication: in.Replication, BlockSize: in.BlockBytes})
+			return files.WriteFile(ctx, f.Path, newLines(in.Seed, f),
+				hdfs.WriteOptions{Replication: in.Replication, BlockSize: in.BlockBytes})
 		})
 	case err != nil:
 		return err

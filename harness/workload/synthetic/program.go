@@ -28,7 +28,8 @@ func CheckProgram(path, goarch string) error {
 	}
 	defer f.Close() //nolint:errcheck // it was only read
 	if f.Machine != machine {
-		return fmt.Errorf("check %s: it is for %v and the cluster's nodes are %s, so they cannot run it as a task; %s", path, f.Machine, goarch, build)
+		return fmt.Errorf("check %s: it is for %v and the cluster's nodes are %s, so they cannot run it as a task; %s", path, f.Machine,
+			goarch, build)
 	}
 	for _, p := range f.Progs {
 		if p.Type == elf.PT_INTERP {

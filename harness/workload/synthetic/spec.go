@@ -85,7 +85,8 @@ func ReadSpec(r io.Reader) (*Spec, error) {
 		return nil, fmt.Errorf("read job spec: %w", err)
 	}
 	if s.Format != specFormat {
-		return nil, fmt.Errorf("read job spec: format %d, want %d: the heddle that wrote it and the one that runs tasks must be the same", s.Format, specFormat)
+		return nil, fmt.Errorf("read job spec: format %d, want %d: the heddle that wrote it and the one that runs tasks must be the same",
+			s.Format, specFormat)
 	}
 	if err := s.check(); err != nil {
 		return nil, fmt.Errorf("read job spec: %w", err)

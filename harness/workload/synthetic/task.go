@@ -30,7 +30,8 @@ func Index(getenv func(string) string) (int, error) {
 	const name = "mapreduce_task_partition"
 	value := getenv(name)
 	if value == "" {
-		return 0, fmt.Errorf("the variable %s is not set: Hadoop Streaming sets it for its tasks, and this program is of use only there", name)
+		return 0, fmt.Errorf("the variable %s is not set: Hadoop Streaming sets it for its tasks, and this program is of use only there",
+			name)
 	}
 	index, err := strconv.Atoi(value)
 	if err != nil || index < 0 {
@@ -54,7 +55,8 @@ func Map(s *Spec, index int, streams Streams) error {
 		if in.bytes >= want-LineBytes { // the first line may belong to the split before
 			return nil
 		}
-		return fmt.Errorf("input ended after %d bytes, and the split has %d: was the input file written by heddle, and is it whole?", in.bytes, want)
+		return fmt.Errorf("input ended after %d bytes, and the split has %d: was the input file written by heddle, and is it whole?",
+			in.bytes, want)
 	})
 	if err != nil {
 		return fmt.Errorf("map %d: %w", index, err)
@@ -78,7 +80,8 @@ func Reduce(s *Spec, index int, streams Streams) error {
 		if in.bytes >= want {
 			return nil
 		}
-		return fmt.Errorf("input ended after records of %d bytes, and the maps were asked to give %d: did all run with this spec?", in.bytes, want)
+		return fmt.Errorf("input ended after records of %d bytes, and the maps were asked to give %d: did all run with this spec?",
+			in.bytes, want)
 	})
 	if err != nil {
 		return fmt.Errorf("reduce %d: %w", index, err)

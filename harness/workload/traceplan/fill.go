@@ -142,7 +142,8 @@ func (p *planner) scaled(list []task, value func(*task) int64) ([]int64, error) 
 		sum += float64(weights[i])
 	}
 	if sum > maxInputBytes*1024 || sum*p.o.Scale > maxInputBytes {
-		return nil, fmt.Errorf("%.3g bytes are over the limit of %d TiB; a smaller scale makes it less", sum*p.o.Scale, int64(maxInputBytes)>>40)
+		return nil, fmt.Errorf("%.3g bytes are over the limit of %d TiB; a smaller scale makes it less", sum*p.o.Scale,
+			int64(maxInputBytes)>>40)
 	}
 	if p.o.Scale == 1 {
 		return weights, nil

@@ -90,10 +90,12 @@ func (p *planner) warn() {
 		p.Warnings = append(p.Warnings, fmt.Sprintf("%d jobs are left out: the trace has none of their tasks", p.empty))
 	}
 	if p.unfed > 0 {
-		p.Warnings = append(p.Warnings, fmt.Sprintf("the trace has no bytes for the tasks of %d jobs: their maps read one line each, and nothing is shuffled or written", p.unfed))
+		p.Warnings = append(p.Warnings, fmt.Sprintf("the trace has no bytes for the tasks of %d jobs: their maps read one line each, "+
+			"and nothing is shuffled or written", p.unfed))
 	}
 	if p.without > 0 && p.o.CPUMsPerMiB > 0 {
-		p.Warnings = append(p.Warnings, fmt.Sprintf("the trace has no CPU times for %d jobs: their tasks compute %v ms for each MiB that they take in", p.without, p.o.CPUMsPerMiB))
+		p.Warnings = append(p.Warnings, fmt.Sprintf("the trace has no CPU times for %d jobs: their tasks compute %v ms for each MiB "+
+			"that they take in", p.without, p.o.CPUMsPerMiB))
 	}
 }
 

@@ -201,7 +201,8 @@ func (o *Options) most(n int64) int {
 
 func (r *reader) tooMany(tasks int64) error {
 	if tasks > maxTasks {
-		return fmt.Errorf("the jobs have more than %d tasks; maxTasks limits the tasks of each job, and first, from and until take a part of the trace", maxTasks)
+		return fmt.Errorf("the jobs have more than %d tasks; maxTasks limits the tasks of each job, and first, from and until take a "+
+			"part of the trace", maxTasks)
 	}
 	return nil
 }
