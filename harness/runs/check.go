@@ -24,7 +24,7 @@ const (
 	maxRecordValues = 1_000_000
 )
 
-// maxFaults is how many damaged files of a run are listed. Further ones are
+// maxFaults is how many damaged files of a run are named. Further ones are
 // only counted.
 const maxFaults = 20
 
@@ -47,7 +47,7 @@ func (r *Run) Verify(names ...string) error {
 	defer root.Close()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var faults []string
+	var damaged []string
 	for _, t := range r.manifest.Trials {
 		if t.Warmup {
 			continue // skip warm-ups: nobody reads their files
@@ -55,20 +55,20 @@ func (r *Run) Verify(names ...string) error {
 		folder := "trials/" + t.Name
 		switch t.State {
 		case TrialMissing:
-			faults = append(faults, folder+" is missing, although the trial was done")
+			damaged = append(damaged, folder)
 		case TrialDone:
 			for _, name := range names {
-				fault, err := r.difference(root, folder+"/", name, t.Files)
+				whole, err := r.whole(root, folder+"/", name, t.Files)
 				if err != nil {
 					return fmt.Errorf("verify run %s: %w", r.Dir, err)
 				}
-				if fault != "" {
-					faults = append(faults, fault)
+				if !whole {
+					damaged = append(damaged, folder+"/"+name)
 				}
 			}
 		}
 	}
-	return r.judge(faults)
+	return r.judge(damaged)
 }
 
 // Open opens a file of the run, other than one of a trial, for reading. It compares the
@@ -87,14 +87,8 @@ func (r *Run) Open(name string) (*os.File, error) {
 		// heddle was killed between the file and its record, before anything ran.
 		return nil, fmt.Errorf("read run %s: %s was not recorded: %w", r.Dir, name, fs.ErrNotExist)
 	}
-	fault, err := r.difference(root, "", name, r.manifest.Files)
-	if err != nil {
+	if err := r.check(root, "", name, r.manifest.Files); err != nil {
 		return nil, fmt.Errorf("read run %s: %w", r.Dir, err)
-	}
-	if fault != "" {
-		if err := r.judge([]string{fault}); err != nil {
-			return nil, err
-		}
 	}
 	f, _, err := openRegular(root, name)
 	if err != nil {
@@ -126,67 +120,64 @@ func (r *Run) Warnings() []string {
 	return slices.Clone(r.warnings)
 }
 
-// judge decides what damaged files mean: it returns an error that lists them,
-// or adds warnings for an Unverified run. The caller holds the lock r.mu.
-func (r *Run) judge(faults []string) error {
-	if n := len(faults) - maxFaults; n > 0 {
-		faults = append(slices.Clone(faults[:maxFaults]), fmt.Sprintf("and %d more faults", n))
+// check returns an error if a file is damaged, see judge. The caller holds the lock r.mu.
+func (r *Run) check(root *os.Root, folder, name string, recorded []File) error {
+	whole, err := r.whole(root, folder, name, recorded)
+	if err == nil && !whole {
+		err = r.judge([]string{folder + name})
 	}
-	if r.Unverified {
-		for _, fault := range faults {
-			if text := NotVerified + ": " + r.Dir + ": " + fault; !slices.Contains(r.warnings, text) {
-				r.warnings = append(r.warnings, text)
-			}
-		}
-		return nil
-	}
-	if len(faults) == 0 {
-		return nil
-	}
-	return fmt.Errorf("%w: %s differs from its record: %s; --unverified reads it all the same", ErrDamaged, r.Dir, strings.Join(faults, "; "))
+	return err
 }
 
-// difference says how a file differs from its recorded length and hash. It
-// returns "" if it does not differ. The caller holds the lock r.mu.
-func (r *Run) difference(root *os.Root, folder, name string, recorded []File) (fault string, err error) {
-	path := folder + name
-	if fault, known := r.compared[path]; known {
-		return fault, nil
+// judge decides what damaged files mean: it returns an error that lists them,
+// or adds warnings for an Unverified run. The caller holds the lock r.mu.
+func (r *Run) judge(damaged []string) error {
+	if len(damaged) == 0 {
+		return nil
 	}
-	defer func() {
-		if err == nil {
-			if r.compared == nil {
-				r.compared = map[string]string{}
-			}
-			r.compared[path] = fault
-		}
-	}()
+	if n := len(damaged) - maxFaults; n > 0 {
+		damaged = append(slices.Clone(damaged[:maxFaults]), fmt.Sprintf("and %d more", n))
+	}
+	text := r.Dir + ": missing, or not as heddle wrote them: " + strings.Join(damaged, ", ")
+	if !r.Unverified {
+		return fmt.Errorf("%w: %s; --unverified reads it all the same", ErrDamaged, text)
+	}
+	if text = NotVerified + ": " + text; !slices.Contains(r.warnings, text) {
+		r.warnings = append(r.warnings, text)
+	}
+	return nil
+}
+
+// whole reports whether a file has its recorded length and hash, or is neither there nor
+// recorded: then the caller gets an error when it reads the file. The caller holds the
+// lock r.mu.
+func (r *Run) whole(root *os.Root, folder, name string, recorded []File) (whole bool, err error) {
+	path := folder + name
+	if whole, known := r.compared[path]; known {
+		return whole, nil
+	}
 	i := slices.IndexFunc(recorded, func(f File) bool { return f.Name == name })
 	f, info, err := openRegular(root, path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && i < 0:
-		return "", nil // a missing file that was never recorded is not damaged: the caller gets an error when it reads the file
 	case errors.Is(err, fs.ErrNotExist):
-		return path + " is missing", nil
+		whole = i < 0
 	case err != nil:
-		return "", err
+		return false, err
+	default:
+		defer f.Close()
+		if i >= 0 && info.Size() == recorded[i].Bytes {
+			h := sha256.New()
+			if _, err := io.Copy(h, f); err != nil {
+				return false, err
+			}
+			whole = hex.EncodeToString(h.Sum(nil)) == recorded[i].SHA256
+		}
 	}
-	defer f.Close()
-	if i < 0 {
-		return path + " was added: no record has it", nil
+	if r.compared == nil {
+		r.compared = map[string]bool{}
 	}
-	was := recorded[i]
-	if info.Size() != was.Bytes {
-		return fmt.Sprintf("%s has changed: it has %d bytes, its record says %d", path, info.Size(), was.Bytes), nil
-	}
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", err
-	}
-	if hex.EncodeToString(h.Sum(nil)) != was.SHA256 {
-		return path + " has changed: the length is the same, the SHA-256 is not", nil
-	}
-	return "", nil
+	r.compared[path] = whole
+	return whole, nil
 }
 
 // openRegular opens a regular file in the folder root for reading. To be safe,

@@ -85,7 +85,8 @@ func (r *Run) release() {
 
 // isLocked reports whether some process works on the run in the folder dir.
 func isLocked(dir string) bool {
-	f, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_RDONLY|unix.O_NONBLOCK, 0) // with O_NONBLOCK, opening the file does not wait if the file is a pipe
+	// with O_NONBLOCK, opening the file does not wait if the file is a pipe
+	f, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return false
 	}

@@ -138,7 +138,8 @@ func (t *Active) write(name string, needBytes int64, write func(io.Writer) error
 		return err
 	}
 	defer folder.Close()
-	return writeWith(folder, filepath.Base(name), needBytes, name == StateFile, write) // what a model learnt is read again also if the trial is never complete
+	// what a model learnt is read again also if the trial is never complete
+	return writeWith(folder, filepath.Base(name), needBytes, name == StateFile, write)
 }
 
 // Done completes the trial. It waits until all files are on the disk, records
@@ -160,7 +161,10 @@ func (t *Active) Done() error {
 	if err != nil {
 		return fmt.Errorf("complete trial %s: %w", t.Name, err)
 	}
-	record := TrialRecord{Name: t.Name, State: TrialDone, Started: t.started, Finished: time.Now().UTC().Truncate(time.Millisecond), Files: files}
+	record := TrialRecord{
+		Name: t.Name, State: TrialDone, Started: t.started, Finished: time.Now().UTC().Truncate(time.Millisecond),
+		Files: files,
+	}
 	data, err := json.MarshalIndent(record, "", "  ")
 	if err != nil {
 		return fmt.Errorf("complete trial %s: %w", t.Name, err)
@@ -212,11 +216,7 @@ func (r *Run) ReadLast(trial, name string) ([]byte, error) {
 		folder = trial + before
 	case TrialDone:
 		folder = trial
-		fault, err := r.difference(r.root, "trials/"+trial+"/", name, t.Files)
-		if err == nil && fault != "" {
-			err = r.judge([]string{fault})
-		}
-		if err != nil {
+		if err := r.check(r.root, "trials/"+trial+"/", name, t.Files); err != nil {
 			return nil, fmt.Errorf("read run %s: %w", r.Dir, err)
 		}
 	}
@@ -232,12 +232,14 @@ func (r *Run) readTrial(name string) (TrialRecord, error) {
 	}
 	var t TrialRecord
 	if err := r.ReadTrialJSON(name, trialFile, &t); errors.Is(err, fs.ErrNotExist) {
-		return TrialRecord{}, fmt.Errorf("%w: %s has no %s", ErrDamaged, dir, trialFile) // do not return fs.ErrNotExist, which means that there is no complete trial: its folder exists
+		// do not return fs.ErrNotExist, which means that there is no complete trial: its folder exists
+		return TrialRecord{}, fmt.Errorf("%w: %s has no %s", ErrDamaged, dir, trialFile)
 	} else if err != nil {
 		return TrialRecord{}, err
 	}
 	if t.Name != name || t.State != TrialDone {
-		return TrialRecord{}, fmt.Errorf("%w: %s: it is the record of trial %q in state %q, want this trial in state done", ErrDamaged, filepath.Join(dir, trialFile), t.Name, t.State)
+		return TrialRecord{}, fmt.Errorf("%w: %s: it is the record of trial %q in state %q, want this trial in state done",
+			ErrDamaged, filepath.Join(dir, trialFile), t.Name, t.State)
 	}
 	return t, nil
 }
