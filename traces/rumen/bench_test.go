@@ -3,7 +3,6 @@ package rumen
 import (
 	"bytes"
 	"compress/gzip"
-	"encoding/json"
 	"io"
 	"os"
 	"path/filepath"
@@ -66,50 +65,6 @@ func BenchmarkRead(b *testing.B) {
 				r := testReader(&mend.Log{}, func(traces.Event) error { return nil })
 				if err := r.Read(bytes.NewReader(data)); err != nil {
 					b.Fatal(err)
-				}
-			})
-		})
-	}
-}
-
-// BenchmarkEncodingJSON reads the same with reflection, as the measure.
-func BenchmarkEncodingJSON(b *testing.B) {
-	type attempt struct {
-		AttemptID, HostName, Result             string
-		StartTime, FinishTime                   int64
-		ShuffleFinished, SortFinished           int64
-		HdfsBytesRead, HdfsBytesWritten         int64
-		FileBytesRead, FileBytesWritten         int64
-		MapInputRecords, MapOutputRecords       int64
-		MapOutputBytes, ReduceShuffleBytes      int64
-		ReduceInputRecords, ReduceOutputRecords int64
-		SpilledRecords                          int64
-	}
-	type task struct {
-		TaskID, TaskStatus                                   string
-		StartTime, FinishTime                                int64
-		InputBytes, InputRecords, OutputBytes, OutputRecords int64
-		PreferredLocations                                   []struct{ Layers []string }
-		Attempts                                             []attempt
-	}
-	type job struct {
-		JobID, JobName, User, Queue, Priority, Outcome string
-		SubmitTime, LaunchTime, FinishTime             int64
-		TotalMaps, TotalReduces                        int64
-		MapTasks, ReduceTasks                          []task
-	}
-	for _, name := range traceFiles {
-		b.Run(filepath.Base(name), func(b *testing.B) {
-			data := sharedFile(b, name)
-			perCPU(b, data, func() {
-				d := json.NewDecoder(bytes.NewReader(data))
-				for {
-					var j job
-					if err := d.Decode(&j); err == io.EOF {
-						break
-					} else if err != nil {
-						b.Fatal(err)
-					}
 				}
 			})
 		})

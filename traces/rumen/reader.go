@@ -54,10 +54,13 @@ type reader struct {
 	tries int             // number of attempts of the current job read so far
 	hosts map[string]host // hosts of all files, by their paths such as "/rack/host"
 	path  []byte          // path of the host whose location is being read; the memory is reused
+	value func(any) error // reads a value into a field, as its type wants
 }
 
 func newReader(im *format.Import) *reader {
-	return &reader{Import: im, hosts: map[string]host{}}
+	r := &reader{Import: im, hosts: map[string]host{}}
+	r.value = r.into
+	return r
 }
 
 // Finish implements format.Reader. Rumen has nothing to add to the header.
@@ -104,43 +107,41 @@ func (r *reader) readJob() error {
 	maps, reduces := j.Maps[:0], j.Reduces[:0]
 	*j, r.tries = noJob, 0
 	j.Maps, j.Reduces = maps, reduces
-	return r.in.Object(func(key []byte) error {
-		switch string(key) {
-		case "jobID":
-			return r.in.String(&j.ID)
-		case "jobName":
-			return r.in.String(&j.Name)
-		case "user":
-			return r.in.String(&j.User)
-		case "queue":
-			return r.in.String(&j.Queue)
-		case "priority":
-			return r.in.String(&j.Priority)
-		case "submitTime":
-			return r.time(&j.Submit)
-		case "launchTime":
-			return r.time(&j.Launch)
-		case "finishTime":
-			return r.time(&j.Finish)
-		case "outcome":
-			return r.outcome(&j.Outcome)
-		case "jobtype":
-			return r.in.String(&j.Type)
-		case "totalMaps":
-			return r.number(&j.TotalMaps)
-		case "totalReduces":
-			return r.number(&j.TotalReduces)
-		case "mapTasks":
-			return r.tasks(&j.Maps)
-		case "reduceTasks":
-			return r.tasks(&j.Reduces)
-		case "otherTasks":
-			return r.others()
-		case "jobProperties":
-			return r.properties(&j.Properties)
-		}
-		return r.in.Skip()
-	})
+	return r.in.Fields(j, r.value)
+}
+
+// into reads a value into a field of a job, a task or an attempt.
+func (r *reader) into(field any) error {
+	switch to := field.(type) {
+	case *number:
+		return r.number(to)
+	case *millis:
+		return r.time(to)
+	case *outcome:
+		return r.outcome(to)
+	case *taskID:
+		return r.taskID(to)
+	case *attemptID:
+		return r.attemptID(to)
+	case *host:
+		return r.host(to)
+	case *location:
+		return r.location(to)
+	case *[]location:
+		return r.locations(to)
+	case *[]task:
+		return r.tasks(to)
+	case *[]attempt:
+		return r.attempts(to)
+	case **usage:
+		*to = &usage{CPUMs: unknown, PhysicalBytes: unknown}
+		return r.in.Fields(*to, r.value)
+	case *properties:
+		return r.in.Fields(to, r.value)
+	case *otherTasks:
+		return r.others()
+	}
+	return r.in.Skip()
 }
 
 func (r *reader) number(to *number) error {
@@ -296,110 +297,16 @@ func (r *reader) locations(to *[]location) error {
 	})
 }
 
-func (r *reader) usage(to **usage) error {
-	u := &usage{CPUMs: unknown, PhysicalBytes: unknown}
-	*to = u
-	return r.in.Object(func(key []byte) error {
-		switch string(key) {
-		case "cumulativeCpuUsage":
-			return r.number(&u.CPUMs)
-		case "physicalMemoryUsage":
-			return r.number(&u.PhysicalBytes)
-		}
-		return r.in.Skip()
-	})
-}
-
-func (r *reader) task(t *task) error {
-	hosts, attempts := t.Hosts[:0], t.Attempts[:0]
-	*t = noTask
-	t.Hosts, t.Attempts = hosts, attempts
-	return r.in.Object(func(key []byte) error {
-		switch string(key) {
-		case "taskID":
-			return r.taskID(&t.ID)
-		case "taskType":
-			return r.in.String(&t.Type)
-		case "taskStatus":
-			return r.outcome(&t.Outcome)
-		case "startTime":
-			return r.time(&t.Start)
-		case "finishTime":
-			return r.time(&t.Finish)
-		case "inputBytes":
-			return r.number(&t.InputBytes)
-		case "inputRecords":
-			return r.number(&t.InputRecords)
-		case "outputBytes":
-			return r.number(&t.OutputBytes)
-		case "outputRecords":
-			return r.number(&t.OutputRecords)
-		case "preferredLocations":
-			return r.locations(&t.Hosts)
-		case "attempts":
-			return r.attempts(&t.Attempts)
-		}
-		return r.in.Skip()
-	})
-}
-
-func (r *reader) attempt(a *attempt) error {
-	*a = noAttempt
-	return r.in.Object(func(key []byte) error {
-		switch string(key) {
-		case "attemptID":
-			return r.attemptID(&a.ID)
-		case "result":
-			return r.outcome(&a.Outcome)
-		case "hostName":
-			return r.host(&a.Host)
-		case "location":
-			return r.location(&a.Location)
-		case "startTime":
-			return r.time(&a.Start)
-		case "finishTime":
-			return r.time(&a.Finish)
-		case "shuffleFinished":
-			return r.time(&a.Shuffled)
-		case "sortFinished":
-			return r.time(&a.Sorted)
-		case "hdfsBytesRead":
-			return r.number(&a.HDFSBytesRead)
-		case "hdfsBytesWritten":
-			return r.number(&a.HDFSBytesWritten)
-		case "fileBytesRead":
-			return r.number(&a.FileBytesRead)
-		case "fileBytesWritten":
-			return r.number(&a.FileBytesWritten)
-		case "mapInputBytes":
-			return r.number(&a.MapInputBytes)
-		case "mapInputRecords":
-			return r.number(&a.MapInputRecords)
-		case "mapOutputBytes":
-			return r.number(&a.MapOutputBytes)
-		case "mapOutputRecords":
-			return r.number(&a.MapOutputRecords)
-		case "reduceInputRecords":
-			return r.number(&a.ReduceInputRecords)
-		case "reduceShuffleBytes":
-			return r.number(&a.ReduceShuffleBytes)
-		case "reduceOutputRecords":
-			return r.number(&a.ReduceOutputRecords)
-		case "spilledRecords":
-			return r.number(&a.SpilledRecords)
-		case "resourceUsageMetrics":
-			return r.usage(&a.Usage)
-		}
-		return r.in.Skip()
-	})
-}
-
 func (r *reader) tasks(to *[]task) error {
 	return r.in.List(func() error {
 		if len(*to) == maxListed {
 			return errors.Join(r.in.Mend(manyTasks, r.job.ID), r.in.Skip())
 		}
-		return r.task(jsonstream.Another(to))
+		t := jsonstream.Another(to)
+		hosts, attempts := t.Hosts[:0], t.Attempts[:0]
+		*t = noTask
+		t.Hosts, t.Attempts = hosts, attempts
+		return r.in.Fields(t, r.value)
 	})
 }
 
@@ -408,26 +315,9 @@ func (r *reader) attempts(to *[]attempt) error {
 		if r.tries++; r.tries > maxTries {
 			return errors.Join(r.in.Mend(manyTries, r.job.ID), r.in.Skip())
 		}
-		return r.attempt(jsonstream.Another(to))
-	})
-}
-
-// properties reads the job's properties for which a trace has room.
-func (r *reader) properties(p *properties) error {
-	return r.in.Object(func(key []byte) error {
-		switch string(key) {
-		case "mapreduce.map.memory.mb":
-			return r.in.String(&p.MapMB)
-		case "mapreduce.reduce.memory.mb":
-			return r.in.String(&p.ReduceMB)
-		case "mapreduce.map.cpu.vcores":
-			return r.in.String(&p.MapVCores)
-		case "mapreduce.reduce.cpu.vcores":
-			return r.in.String(&p.ReduceVCores)
-		case "mapreduce.job.reduce.slowstart.completedmaps":
-			return r.in.String(&p.SlowStart)
-		}
-		return r.in.Skip()
+		a := jsonstream.Another(to)
+		*a = noAttempt
+		return r.in.Fields(a, r.value)
 	})
 }
 

@@ -66,7 +66,12 @@ type job struct {
 	Properties   properties `json:"jobProperties,omitzero"`
 	Maps         []task     `json:"mapTasks"`
 	Reduces      []task     `json:"reduceTasks"`
+	Others       otherTasks `json:"otherTasks,omitzero"`
 }
+
+// otherTasks are the set-up and clean-up tasks of a job, of which only the racks of their
+// hosts are read.
+type otherTasks struct{}
 
 // properties are those of a job's properties for which a trace has room.
 type properties struct {

@@ -37,18 +37,12 @@ func readTopology(in io.Reader) (nodes []traces.NodeFacts, err error) {
 }
 
 func (t *tree) read(r *jsonstream.Reader) error {
-	return r.Object(func(key []byte) error {
-		switch string(key) {
-		case "name":
-			return r.String(&t.Name)
-		case "children":
-			return r.List(func() error {
-				c := &tree{}
-				t.Children = append(t.Children, c)
-				return c.read(r)
-			})
-		}
-		return r.Skip()
+	return r.Fields(t, func(any) error {
+		return r.List(func() error {
+			c := &tree{}
+			t.Children = append(t.Children, c)
+			return c.read(r)
+		})
 	})
 }
 

@@ -78,66 +78,30 @@ func (r *reader) readJob() error {
 	tasks := j.Tasks[:0]
 	*j = noJob
 	j.Tasks = tasks
-	return r.in.Object(func(key []byte) error {
-		switch string(key) {
-		case "num.nodes":
-			return limited(r.in, &j.Nodes, maxCount)
-		case "num.racks":
-			return limited(r.in, &j.Racks, maxCount)
-		case "am.type":
-			return r.in.String(&j.Type)
-		case "yarn.sls.am.type":
-			return r.in.String(&j.OldType)
-		case "job.start.ms":
-			return limited(r.in, &j.StartMs, format.LatestMs)
-		case "job.end.ms":
-			return limited(r.in, &j.EndMs, format.LatestMs)
-		case "job.queue.name":
-			return r.in.String(&j.Queue)
-		case "job.id":
-			return r.in.String(&j.ID)
-		case "job.user":
-			return r.in.String(&j.User)
-		case "job.label.expression":
-			return r.in.String(&j.Label)
-		case "job.count":
-			return limited(r.in, &j.Count, maxCount)
-		case "job.tasks":
-			return r.in.List(func() error { return r.readTask(jsonstream.Another(&j.Tasks)) })
-		}
-		return r.in.Skip()
-	})
+	return r.in.Fields(j, r.into)
 }
 
-func (r *reader) readTask(t *task) error {
-	*t = noTask
-	return r.in.Object(func(key []byte) error {
-		switch string(key) {
-		case "container.host":
-			return r.in.String(&t.Host)
-		case "container.start.ms":
-			return limited(r.in, &t.StartMs, format.LatestMs)
-		case "container.end.ms":
-			return limited(r.in, &t.EndMs, format.LatestMs)
-		case "container.duration.ms":
-			return limited(r.in, &t.DurationMs, maxLengthMs)
-		case "duration.ms":
-			return limited(r.in, &t.OldMs, maxLengthMs)
-		case "container.request.delay":
-			return limited(r.in, &t.DelayMs, maxLengthMs)
-		case "container.priority":
-			return limited(r.in, &t.Priority, maxCount)
-		case "container.type":
-			return r.in.String(&t.Type)
-		case "container.memory-mb":
-			return limited(r.in, &t.MemoryMB, maxMemoryMB)
-		case "container.vcores":
-			return limited(r.in, &t.VCores, maxVCores)
-		case "count":
-			return limited(r.in, &t.Count, maxCount)
-		}
-		return r.in.Skip()
-	})
+// into reads a value into a field of a job or a task.
+func (r *reader) into(field any) error {
+	switch to := field.(type) {
+	case *millis:
+		return limited(r.in, to, format.LatestMs)
+	case *lengthMs:
+		return limited(r.in, to, maxLengthMs)
+	case *megabytes:
+		return limited(r.in, to, maxMemoryMB)
+	case *cores:
+		return limited(r.in, to, maxVCores)
+	case *count:
+		return limited(r.in, to, maxCount)
+	case *[]task:
+		return r.in.List(func() error {
+			t := jsonstream.Another(to)
+			*t = noTask
+			return r.in.Fields(t, r.into)
+		})
+	}
+	return r.in.Skip()
 }
 
 // limited reads a number from 0 to the limit most. Any other number is recorded as a

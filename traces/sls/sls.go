@@ -137,30 +137,17 @@ func readTopology(in io.Reader) (nodes []traces.NodeFacts, err error) {
 }
 
 func readRack(in *jsonstream.Reader) (r rack, err error) {
-	err = in.Object(func(key []byte) error {
-		switch string(key) {
-		case "rack":
-			return in.String(&r.Name)
-		case "nodes":
-			return in.List(func() error {
-				n := jsonstream.Another(&r.Nodes)
-				return in.Object(func(key []byte) (err error) {
-					switch string(key) {
-					case "node":
-						return in.String(&n.Name)
-					case "memory-mb":
-						n.MemoryMB, _, err = in.Int()
-					case "vcores":
-						n.VCores, _, err = in.Int()
-					default:
-						err = in.Skip()
-					}
-					return err
-				})
-			})
+	var read func(field any) error
+	read = func(field any) (err error) {
+		switch to := field.(type) {
+		case *int64:
+			*to, _, err = in.Int()
+		case *[]node:
+			err = in.List(func() error { return in.Fields(jsonstream.Another(to), read) })
 		}
-		return in.Skip()
-	})
+		return err
+	}
+	err = in.Fields(&r, read)
 	return r, err
 }
 

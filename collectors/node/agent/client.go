@@ -132,7 +132,8 @@ func (c *Client) Close() { c.transport.CloseIdleConnections() }
 
 // Info returns what the agent says about itself and its node.
 func (c *Client) Info(ctx context.Context) (info Info, err error) {
-	return info, c.do(ctx, c.timeout, "info", http.MethodGet, "/info", &info)
+	err = c.do(ctx, c.timeout, "info", http.MethodGet, "/info", &info)
+	return info, err
 }
 
 // Samples returns a page of the agent's samples after a cursor: FromOldest,
@@ -141,7 +142,8 @@ func (c *Client) Info(ctx context.Context) (info Info, err error) {
 // Follower asks for samples again and again.
 func (c *Client) Samples(ctx context.Context, after Cursor) (page Page, err error) {
 	query := url.Values{"since": {string(after)}}
-	return page, c.do(ctx, c.timeout, "samples", http.MethodGet, "/samples?"+query.Encode(), &page)
+	err = c.do(ctx, c.timeout, "samples", http.MethodGet, "/samples?"+query.Encode(), &page)
+	return page, err
 }
 
 // DropCaches makes the agent empty the node's page cache. This can take

@@ -13,8 +13,11 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
+	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -225,6 +228,41 @@ func (r *Reader) Object(member func(key []byte) error) error {
 		}
 		return member(r.unquoted(key))
 	})
+}
+
+// Fields reads a JSON object into the fields of the struct that to points to, by their names
+// in JSON. The function value gets a pointer to each field that is no text, and must read
+// the value of it.
+func (r *Reader) Fields(to any, value func(field any) error) error {
+	into := reflect.ValueOf(to).Elem()
+	fields := fieldsOf(into.Type())
+	return r.Object(func(key []byte) error {
+		i, ok := fields[string(key)]
+		if !ok {
+			return r.Skip()
+		}
+		field := into.Field(i).Addr().Interface()
+		if text, ok := field.(*string); ok {
+			return r.String(text)
+		}
+		return value(field)
+	})
+}
+
+// structs has the fields of structs by their names in JSON, by the type of the struct.
+var structs sync.Map
+
+func fieldsOf(t reflect.Type) map[string]int {
+	if known, ok := structs.Load(t); ok {
+		return known.(map[string]int)
+	}
+	fields := map[string]int{}
+	for i := range t.NumField() {
+		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		fields[name] = i
+	}
+	structs.Store(t, fields)
+	return fields
 }
 
 func (r *Reader) each(open, end jsontext.Kind, want string, part func() error) error {
