@@ -110,7 +110,7 @@ func importArguments(c *cli.Context, o *exchange.ImportOptions) (err error) {
 // quantity holds the value of a command line flag for the import of a trace,
 // such as a size in bytes.
 type quantity struct {
-	set  func(int64)
+	to   *int64
 	read func(text string) (int64, error)
 }
 
@@ -118,7 +118,7 @@ type quantity struct {
 func (q *quantity) Set(text string) error {
 	n, err := q.read(text)
 	if err == nil {
-		q.set(n)
+		*q.to = n
 	}
 	return err
 }
@@ -132,9 +132,9 @@ func (*quantity) String() string { return "" }
 func formatFlag(name string, f format.Flag) cli.Flag {
 	// The variables size and rate get the types of two fields of lab.Config,
 	// because these types can parse sizes and rates.
-	size, rate := typed(lab.Config{}.BlockSize, f.Default), typed(lab.Config{}.Disk, f.Default)
-	q := &quantity{set: f.Set}
-	text := strconv.FormatInt(f.Default, 10)
+	size, rate := typed(lab.Config{}.BlockSize, *f.Value), typed(lab.Config{}.Disk, *f.Value)
+	q := &quantity{to: f.Value}
+	text := strconv.FormatInt(*f.Value, 10)
 	switch f.Unit {
 	case format.Bytes:
 		q.read = func(text string) (int64, error) { err := size.Set(text); return int64(size), err }
@@ -144,7 +144,7 @@ func formatFlag(name string, f format.Flag) cli.Flag {
 		text = rate.String()
 	case format.Milliseconds:
 		q.read = func(text string) (int64, error) { d, err := time.ParseDuration(text); return d.Milliseconds(), err }
-		text = (time.Duration(f.Default) * time.Millisecond).String()
+		text = (time.Duration(*f.Value) * time.Millisecond).String()
 	default:
 		q.read = func(text string) (int64, error) { return strconv.ParseInt(text, 10, 64) }
 	}

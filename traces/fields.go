@@ -47,8 +47,9 @@ const (
 
 // forms has the form of each type that is stored otherwise than its kind says, and of kinds.
 var forms = map[any]form{
-	reflect.TypeFor[Time](): formTime, reflect.Int64: formInt64, reflect.Int32: formInt32, reflect.Uint64: formUint64, reflect.Uint8: formUint8,
-	reflect.Bool: formBool, reflect.Float64: formFloat, reflect.String: formName, reflect.Slice: formList, reflect.Pointer: formMaybe,
+	reflect.TypeFor[Time](): formTime, reflect.Int64: formInt64, reflect.Int32: formInt32, reflect.Uint64: formUint64,
+	reflect.Uint8: formUint8, reflect.Bool: formBool, reflect.Float64: formFloat,
+	reflect.String: formName, reflect.Slice: formList, reflect.Pointer: formMaybe,
 }
 
 // plans has the fields of each kind of event.

@@ -36,7 +36,7 @@ type ListRules struct {
 	// BytesPerReduce is the number of shuffle bytes that one reduce fetches. The
 	// shuffle bytes of a job give its number of reduces, at most MaxReduces.
 	BytesPerReduce int64 `json:"bytesPerReduce"`
-	MaxReduces     int   `json:"maxReduces"`
+	MaxReduces     int64 `json:"maxReduces"`
 	// Durations of tasks; the rates are in bytes per second. A map takes StartMs
 	// milliseconds, plus its input bytes divided by MapRate. A reduce takes
 	// StartMs milliseconds, plus its shuffle bytes divided by ShuffleRate, plus
@@ -47,7 +47,7 @@ type ListRules struct {
 	OutputRate  int64 `json:"outputBytesPerSec"`
 	// SpreadPercent makes the durations of tasks differ: each is multiplied by a
 	// random factor between 1 - SpreadPercent/100 and 1 + SpreadPercent/100.
-	SpreadPercent int `json:"spreadPercent"`
+	SpreadPercent int64 `json:"spreadPercent"`
 }
 
 // DefaultListRules has HDFS's default block size and replication. The other
@@ -75,12 +75,12 @@ func (r *ListRules) Validate() error {
 		{"block size", r.BlockBytes, 1, 1 << 50},
 		{"replication", int64(r.Replication), 1, 512},
 		{"bytes a reduce", r.BytesPerReduce, 1, 1 << 50},
-		{"most reduces", int64(r.MaxReduces), 1, maxListedTasks},
+		{"most reduces", r.MaxReduces, 1, maxListedTasks},
 		{"start time in ms", r.StartMs, 0, maxListedMs},
 		{"map rate", r.MapRate, 1, 1 << 50},
 		{"shuffle rate", r.ShuffleRate, 1, 1 << 50},
 		{"output rate", r.OutputRate, 1, 1 << 50},
-		{"spread in percent", int64(r.SpreadPercent), 0, 100},
+		{"spread in percent", r.SpreadPercent, 0, 100},
 	} {
 		if v.value < v.min || v.value > v.most {
 			return fmt.Errorf("rules for lists of jobs: %s is %d, want %d to %d", v.name, v.value, v.min, v.most)
@@ -111,7 +111,7 @@ func (r *ListRules) Maps(j *JobListed) int64 { return max(1, started(j.InputByte
 
 // Reduces returns the number of reduces that a replay makes for the job.
 func (r *ListRules) Reduces(j *JobListed) int64 {
-	return min(started(j.ShuffleBytes, r.BytesPerReduce), int64(r.MaxReduces))
+	return min(started(j.ShuffleBytes, r.BytesPerReduce), r.MaxReduces)
 }
 
 // LastSplitBytes returns the number of input bytes of the job's last map. Each

@@ -18,7 +18,7 @@ func TestListRules(t *testing.T) {
 		if (maps-1)*r.BlockBytes+last != j.InputBytes || last < 0 || last > r.BlockBytes || last == 0 && maps > 1 {
 			t.Fatalf("%d maps of %d bytes and one of %d for %d", maps-1, r.BlockBytes, last, j.InputBytes)
 		}
-		if (reduces == 0) != (j.ShuffleBytes == 0) || reduces > int64(r.MaxReduces) {
+		if (reduces == 0) != (j.ShuffleBytes == 0) || reduces > r.MaxReduces {
 			t.Fatalf("%d reduces of %d bytes", reduces, j.ShuffleBytes)
 		}
 		if ms := int64(r.MapMs(last)); ms != r.StartMs+last*1000/r.MapRate && ms < 1<<29 {

@@ -36,12 +36,14 @@ var classes = map[string]limits{
 
 // types has the ranges of fields whose range tag names none, by their type or else by its kind.
 var types = map[any]limits{
-	reflect.TypeFor[Time](): {leastTime, MostTime}, reflect.TypeFor[TaskKind](): {0, int64(Reduce)}, reflect.TypeFor[Outcome](): {0, int64(Killed)},
-	reflect.TypeFor[Level](): {0, int64(LevelOff)}, reflect.TypeFor[Room](): {0, int64(RoomSlots)},
+	reflect.TypeFor[Time](): {leastTime, MostTime}, reflect.TypeFor[TaskKind](): {0, int64(Reduce)},
+	reflect.TypeFor[Outcome](): {0, int64(Killed)}, reflect.TypeFor[Level](): {0, int64(LevelOff)},
+	reflect.TypeFor[Room]():      {0, int64(RoomSlots)},
 	reflect.TypeFor[PassedWhy](): {0, int64(PassedWaits)}, reflect.TypeFor[WaitUnit](): {0, int64(WaitOffers)},
 
-	reflect.String: {0, mostText}, reflect.Slice: {0, mostTasks}, reflect.Pointer: {0, 1}, reflect.Bool: {0, 1}, reflect.Int32: {0, math.MaxInt32},
-	reflect.Int64: {0, MostBytes}, reflect.Float64: {0, MostBytes}, reflect.Uint64: {math.MinInt64, math.MaxInt64},
+	reflect.String: {0, mostText}, reflect.Slice: {0, mostTasks}, reflect.Pointer: {0, 1}, reflect.Bool: {0, 1},
+	reflect.Int32: {0, math.MaxInt32}, reflect.Int64: {0, MostBytes}, reflect.Float64: {0, MostBytes},
+	reflect.Uint64: {math.MinInt64, math.MaxInt64},
 }
 
 // rangeOf returns the range of a field, from its range tag and its type. ",-1" in a tag also

@@ -95,7 +95,8 @@ func (l *libraryCalls) answer() ([]byte, error) {
 		return nil, err
 	}
 	if len(r.body) > maxLibraryBytes {
-		return nil, fmt.Errorf("NameNode %s: answered a call about files with %d bytes, want at most %d; a file of so many blocks can be read by 'hdfs dfs -cat'",
+		return nil, fmt.Errorf("NameNode %s: answered a call about files with %d bytes, want at most %d; "+
+			"a file of so many blocks can be read by 'hdfs dfs -cat'",
 			strings.Join(l.c.options.NameNodes, ", "), len(r.body), maxLibraryBytes)
 	}
 	r.header.CallId = proto.Uint32(uint32(theirs.GetCallId()))
@@ -124,7 +125,8 @@ func (l *libraryCalls) believed(request, body []byte) []byte {
 	}
 	const defaults, encryptDataTransfer = 1, 6
 	no := protowire.AppendVarint(protowire.AppendTag(nil, encryptDataTransfer, protowire.VarintType), 0)
-	return protowire.AppendBytes(protowire.AppendTag(slices.Clip(body), defaults, protowire.BytesType), no) // is merged into the message before
+	// What comes again is merged into the message before.
+	return protowire.AppendBytes(protowire.AppendTag(slices.Clip(body), defaults, protowire.BytesType), no)
 }
 
 // lengthened appends bytes to a frame.

@@ -300,8 +300,8 @@ func badLength(r *bufio.Reader, head []byte, size int32, most int) error {
 	case most < maxFrameBytes:
 		return &protocolError{fmt.Sprintf("announced an answer of %d bytes where it has to prove who it is, above %d", size, most)}
 	}
-	return &protocolError{fmt.Sprintf("announced an answer of %d bytes, above the %d that Hadoop's clients take by default (ipc.maximum.response.length)",
-		size, maxFrameBytes)}
+	return &protocolError{fmt.Sprintf("announced an answer of %d bytes, above the %d that Hadoop's clients take "+
+		"by default (ipc.maximum.response.length)", size, maxFrameBytes)}
 }
 
 func unexpected(err error) error {

@@ -62,7 +62,8 @@ func (e *RemoteError) advice() string {
 		return fmt.Sprintf("; its owner gives rights with 'hdfs dfs -setfacl -m user:%s:rwx %s'", m[1], m[2])
 	}
 	if m := proxied.FindStringSubmatch(e.Message); m != nil {
-		return fmt.Sprintf("; hadoop.proxyuser.%[1]s.hosts and hadoop.proxyuser.%[1]s.groups in the NameNode's core-site.xml allow it, after 'hdfs dfsadmin -refreshSuperUserGroupsConfiguration'", m[1])
+		return fmt.Sprintf("; hadoop.proxyuser.%[1]s.hosts and hadoop.proxyuser.%[1]s.groups in the NameNode's core-site.xml "+
+			"allow it, after 'hdfs dfsadmin -refreshSuperUserGroupsConfiguration'", m[1])
 	}
 	return ""
 }
@@ -71,7 +72,7 @@ func (e *RemoteError) advice() string {
 // error of package fs, by the exception that the NameNode sent.
 func (e *RemoteError) Is(target error) bool {
 	switch {
-	case e.detail == hdfspb.ResponseHeader_FATAL_UNAUTHORIZED: // a NameNode that requires Kerberos is recognised by this error code, since the exception's Java class is the same as for a missing permission
+	case e.detail == hdfspb.ResponseHeader_FATAL_UNAUTHORIZED: // it wants Kerberos; the class is that for a missing permission too
 		return target == ErrSecure
 	case target == ErrUnavailable:
 		return e.standby() || e.later()

@@ -83,7 +83,8 @@ func (s *saslConn) open(token []byte, seal bool) ([]byte, error) {
 		if extra > len(body) {
 			return nil, errToken
 		}
-		t := gssapi.WrapToken{Flags: header[2], EC: uint16(extra), SndSeqNum: sequence, Payload: body[:len(body)-extra], CheckSum: body[len(body)-extra:]}
+		text, sum := body[:len(body)-extra], body[len(body)-extra:]
+		t := gssapi.WrapToken{Flags: header[2], EC: uint16(extra), SndSeqNum: sequence, Payload: text, CheckSum: sum}
 		if _, err := t.Verify(s.key, keyusage.GSSAPI_ACCEPTOR_SEAL); err != nil {
 			return nil, errSignature // the library's error has the signature that would be right
 		}

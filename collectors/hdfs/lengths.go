@@ -101,7 +101,8 @@ type dataNodeConn struct {
 func (d *dataNodeConn) Write(b []byte) (int, error) {
 	if d.op == 0 {
 		if len(b) < 3 || binary.BigEndian.Uint16(b) != transferVersion {
-			return 0, errors.New("the cluster requires encrypted data transfer (dfs.encrypt.data.transfer), which heddle does not support without security: kerberos and dataTransferProtection in the cluster file")
+			return 0, errors.New("the cluster requires encrypted data transfer (dfs.encrypt.data.transfer), which heddle " +
+				"does not support without security: kerberos and dataTransferProtection in the cluster file")
 		}
 		d.op = b[2]
 		if err := d.asked(b[3:]); err != nil {
@@ -280,7 +281,7 @@ func (d *dataNodeConn) packet() error {
 	case data == 0 && d.at < d.end:
 		return errors.New("the block ended before the length that the NameNode reported")
 	case data == 0 && size == 4:
-		return nil // no error: the last data packet of a block is empty, and the library colinmarc/hdfs may read it before the requested data ends
+		return nil // the last data packet of a block is empty, and the library may read it before the requested data ends
 	case data < 0 || d.chunkBytes == 0:
 		return fmt.Errorf("announced %d bytes of data", data)
 	}

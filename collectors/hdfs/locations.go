@@ -135,7 +135,8 @@ func (c *Client) SplitLocations(ctx context.Context, splits []jobsplit.Split) ([
 	files := make(map[string][]int) // indexes of the input splits that are parts of a file, by the file's path
 	for i, s := range splits {
 		if s.Offset < 0 || s.Length < 0 || s.Offset > math.MaxInt64-s.Length {
-			return nil, fmt.Errorf("block locations of hdfs %s: offset %d, length %d: want 0 or more, and their sum in 64 bits", s.Path, s.Offset, s.Length)
+			return nil, fmt.Errorf("block locations of hdfs %s: offset %d, length %d: want 0 or more, "+
+				"and their sum in 64 bits", s.Path, s.Offset, s.Length)
 		}
 		p := barePath(s.Path)
 		files[p] = append(files[p], i)

@@ -243,7 +243,8 @@ func answerTo(offer []byte, secret blockSecret, least byte) (*digestMD5, error) 
 		}
 	}
 	if d.qop == "" {
-		return nil, fmt.Errorf("offers %.100q to protect blocks, and dataTransferProtection of the cluster file wants %s; set dfs.data.transfer.protection=%[2]s in hdfs-site.xml of the DataNode", said["qop"], protections[least])
+		return nil, fmt.Errorf("offers %.100q to protect blocks, and dataTransferProtection of the cluster file wants %s; "+
+			"set dfs.data.transfer.protection=%[2]s in hdfs-site.xml of the DataNode", said["qop"], protections[least])
 	}
 	offered := strings.Split(d.ciphers, ",")
 	for _, known := range []string{"rc4", "rc4-56", "rc4-40"} {
@@ -253,13 +254,15 @@ func answerTo(offer []byte, secret blockSecret, least byte) (*digestMD5, error) 
 		}
 	}
 	if d.protection == encrypted && d.cipher == "" {
-		return nil, fmt.Errorf("offers encryption by %.100q, want rc4; dataTransferProtection: integrity does without, if dfs.data.transfer.protection of the DataNode allows it", d.ciphers)
+		return nil, fmt.Errorf("offers encryption by %.100q, want rc4; dataTransferProtection: integrity does without, "+
+			"if dfs.data.transfer.protection of the DataNode allows it", d.ciphers)
 	}
 	return d, nil
 }
 
 func (d *digestMD5) reply() string {
-	reply := fmt.Sprintf(`username="%s", realm="%s", nonce="%s", cnonce="%s", nc=00000001, qop=%s, digest-uri="%s", response=%s, charset=utf-8`,
+	reply := fmt.Sprintf(`username="%s", realm="%s", nonce="%s", cnonce="%s", nc=00000001, `+
+		`qop=%s, digest-uri="%s", response=%s, charset=utf-8`,
 		d.secret.user, d.realm, d.nonce, d.cnonce, d.qop, d.uri, d.digest("AUTHENTICATE"))
 	if d.cipher != "" {
 		reply += ", cipher=" + d.cipher
@@ -296,8 +299,10 @@ func (d *digestMD5) wrapped(c net.Conn, r *bufio.Reader) *wrappedConn {
 	}
 	if d.protection == encrypted {
 		n := map[string]int{"rc4": 16, "rc4-56": 7, "rc4-40": 5}[d.cipher]
-		w.seals, _ = rc4.NewCipher(sum(secret[:n], "Digest H(A1) to client-to-server sealing key magic constant")) //nolint:gosec // the protocol's
-		w.opens, _ = rc4.NewCipher(sum(secret[:n], "Digest H(A1) to server-to-client sealing key magic constant")) //nolint:gosec // the protocol's
+		seals := sum(secret[:n], "Digest H(A1) to client-to-server sealing key magic constant")
+		opens := sum(secret[:n], "Digest H(A1) to server-to-client sealing key magic constant")
+		w.seals, _ = rc4.NewCipher(seals) //nolint:gosec // the protocol's
+		w.opens, _ = rc4.NewCipher(opens) //nolint:gosec // the protocol's
 	}
 	return w
 }

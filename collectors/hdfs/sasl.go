@@ -124,7 +124,10 @@ func (c *Client) prove(ctx context.Context, nc net.Conn, address string) (*saslC
 	if err != nil {
 		return nil, "", fmt.Errorf("%w: %w", ErrKerberos, err)
 	}
-	s := &saslConn{Conn: nc, address: address, clientID: c.clientID[:], key: key, maxFrame: maxStepBytes, sends: first, receives: first, r: bufio.NewReaderSize(nc, 64<<10)}
+	s := &saslConn{
+		Conn: nc, address: address, clientID: c.clientID[:], key: key, maxFrame: maxStepBytes, sends: first, receives: first,
+		r: bufio.NewReaderSize(nc, 64<<10),
+	}
 	if _, err := nc.Write(greeting(viaSASL)); err != nil {
 		return nil, "", err
 	}
@@ -141,7 +144,8 @@ func (c *Client) prove(ctx context.Context, nc net.Conn, address string) (*saslC
 	if gss == nil {
 		return nil, "", fmt.Errorf("%w: the NameNode does not offer Kerberos; is security: kerberos right in the cluster file?", ErrKerberos)
 	}
-	offer, err := s.ask(&hdfspb.Sasl{State: hdfspb.Sasl_INITIATE.Enum(), Token: proof, Methods: []*hdfspb.SaslMethod{gss}}, hdfspb.Sasl_CHALLENGE)
+	begin := &hdfspb.Sasl{State: hdfspb.Sasl_INITIATE.Enum(), Token: proof, Methods: []*hdfspb.SaslMethod{gss}}
+	offer, err := s.ask(begin, hdfspb.Sasl_CHALLENGE)
 	if err != nil {
 		return nil, "", err
 	}
@@ -177,7 +181,9 @@ func (c *Client) prove(ctx context.Context, nc net.Conn, address string) (*saslC
 // proofFor returns the token that proves to a service who the user is, a new key for one
 // connection with it, and the number of the connection's first token. With the ticket's
 // key instead, answers of an earlier connection could be sent again.
-func proofFor(login *client.Client, ticket messages.Ticket, ticketKey krbtypes.EncryptionKey) (proof []byte, key krbtypes.EncryptionKey, first uint64, err error) {
+func proofFor(login *client.Client, ticket messages.Ticket, ticketKey krbtypes.EncryptionKey) (
+	proof []byte, key krbtypes.EncryptionKey, first uint64, err error,
+) {
 	token, err := spnego.NewKRB5TokenAPREQ(login, ticket, ticketKey, nil, nil)
 	if err != nil {
 		return nil, key, 0, err
@@ -218,7 +224,9 @@ func (c *Client) choose(offered byte) (byte, error) {
 	case chosen == 0:
 		return 0, fmt.Errorf("%w: the NameNode offers no protection of calls that is known (%#x)", ErrKerberos, offered)
 	case chosen < least:
-		return 0, fmt.Errorf("%w: the NameNode offers %s for calls, and rpcProtection of the cluster file wants %s; set hadoop.rpc.protection=%[3]s in the NameNode's core-site.xml, or rpcProtection: %[2]s", ErrKerberos, protections[chosen], protections[least])
+		return 0, fmt.Errorf("%w: the NameNode offers %s for calls, and rpcProtection of the cluster file wants %s; "+
+			"set hadoop.rpc.protection=%[3]s in the NameNode's core-site.xml, or rpcProtection: %[2]s",
+			ErrKerberos, protections[chosen], protections[least])
 	}
 	return chosen, nil
 }

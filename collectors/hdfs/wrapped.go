@@ -32,7 +32,8 @@ func (w *wrappedConn) Write(b []byte) (int, error) {
 	for sent := 0; ; {
 		text := b[sent:min(sent+maxWrapBytes, len(b))]
 		piece := w.wrap(text)
-		if _, err := w.Conn.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(piece))), piece...)); err != nil { //nolint:gosec // bounded
+		size := binary.BigEndian.AppendUint32(nil, uint32(len(piece))) //nolint:gosec // bounded
+		if _, err := w.Conn.Write(append(size, piece...)); err != nil {
 			return sent, err
 		}
 		if sent += len(text); sent == len(b) {

@@ -57,7 +57,8 @@ func (s *Sampler) CanDropCaches() error {
 		}
 	}
 	if err := unix.Access(path, unix.W_OK); err != nil {
-		return fmt.Errorf("drop caches: %s: %w; the agent's user must be able to write this file, which needs root for the whole machine's, or a service that does it: --drop-caches-socket", path, err)
+		return fmt.Errorf("drop caches: %s: %w; the agent's user must be able to write this file, "+
+			"which needs root for the whole machine's, or a service that does it: --drop-caches-socket", path, err)
 	}
 	return nil
 }

@@ -83,7 +83,7 @@ func (r *Reading) Since(prev *Reading) Sample {
 		cpu := r.CPU.since(prev.CPU, s.IntervalNs)
 		s.CPU = &cpu
 	}
-	if len(r.Cores) == len(prev.Cores) { // if a core goes online or offline, the number of cores changes; then the sample has no values for single cores
+	if len(r.Cores) == len(prev.Cores) { // where a core went online or offline, the sample has no values for single cores
 		for i := range r.Cores {
 			s.Cores = append(s.Cores, r.Cores[i].since(&prev.Cores[i], s.IntervalNs))
 		}

@@ -24,7 +24,9 @@ import (
 // Formats lists the trace formats of other tools that heddle imports or
 // exports, and tables of racks. An import reads a file in the first format of the list whose
 // function Detect accepts the file.
-var Formats = []*format.Format{&jhist.Format, &jsonLines, &parquet.Format, &perfetto.Format, &rumen.Format, &sls.Format, &swim.Format, &rackXML, &rackTable}
+var Formats = []*format.Format{
+	&jhist.Format, &jsonLines, &parquet.Format, &perfetto.Format, &rumen.Format, &sls.Format, &swim.Format, &rackXML, &rackTable,
+}
 
 // jsonLines is the format of a heddle trace in JSON Lines. It can only be
 // exported: every heddle command reads it directly, so it needs no import.

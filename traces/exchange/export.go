@@ -38,7 +38,8 @@ func Export(o ExportOptions, out io.Writer) (notes []string, err error) {
 	}
 	defer in.Close()
 	if in.Header().List != nil && !o.Format.Lists {
-		return nil, fmt.Errorf("export %s: %w, and %s holds tasks that ran: \"heddle replay --out FILE\" makes a trace with tasks of it", o.Input, ErrList, o.Format.Name)
+		return nil, fmt.Errorf("export %s: %w, and %s holds tasks that ran: "+
+			"\"heddle replay --out FILE\" makes a trace with tasks of it", o.Input, ErrList, o.Format.Name)
 	}
 	if o.Topology != "" {
 		if err := o.topology(in); err != nil {

@@ -48,7 +48,8 @@ func (im *importer) each(do func(path string) error) error {
 
 // isBeside reports whether, by its name, a file is one that Hadoop puts beside histories.
 func isBeside(name string) bool {
-	return name[0] == '.' || name[0] == '_' || strings.HasSuffix(name, ".crc") || strings.HasSuffix(name, ".summary") || strings.Contains(name, "_conf.xml")
+	return name[0] == '.' || name[0] == '_' || strings.HasSuffix(name, ".crc") || strings.HasSuffix(name, ".summary") ||
+		strings.Contains(name, "_conf.xml")
 }
 
 // isHistory reports whether, by its name, a file is a job's history.

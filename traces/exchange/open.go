@@ -144,7 +144,8 @@ func (u *unpacker) Read(p []byte) (n int, err error) {
 		n, err = u.zip.Read(p)
 	}
 	if u.bytes += int64(n); u.bytes > max(freeUnpacked, maxUnpacked*u.packedBytes) {
-		return 0, fmt.Errorf("%d bytes of gzip unpack to over %d times as many: unpack the file yourself if that is meant", u.packedBytes, maxUnpacked)
+		return 0, fmt.Errorf("%d bytes of gzip unpack to over %d times as many: "+
+			"unpack the file yourself if that is meant", u.packedBytes, maxUnpacked)
 	}
 	var path *os.PathError
 	if err != nil && !errors.Is(err, io.EOF) && !errors.As(err, &path) {

@@ -146,8 +146,7 @@ func (im *Import) JobID(given string, again func() error) (traces.JobID, error) 
 type Flag struct {
 	Name, Usage string
 	Unit        Unit
-	Default     int64
-	Set         func(int64)
+	Value       *int64 // the default at first
 }
 
 // Unit is the unit of the number that a command line flag (Flag) takes.

@@ -258,7 +258,8 @@ func (n *Names) strangers(byKey map[string]*machine) {
 		}
 	}
 	if all[0] > 0 && all[1] > 0 && (addresses[0] == all[0]) != (addresses[1] == all[1]) {
-		n.doubt("blocks are on %s, and nodes are named otherwise, %s first: taken as other machines, so that no map is near its input", first[0], first[1])
+		n.doubt("blocks are on %s, and nodes are named otherwise, %s first: taken as other machines, so that no map is near its input",
+			first[0], first[1])
 	}
 }
 

@@ -13,12 +13,14 @@ import (
 // clockBehind is the defect of a job that starts before it is submitted: its submission is by the
 // ResourceManager's clock, all else by that of its ApplicationMaster's host.
 var clockBehind = mend.Kind{
-	Wrong: "a job that starts before its submission, as its ApplicationMaster's clock is behind", Done: "its times moved to begin with the submission; they may be too early by as long as its ApplicationMaster took to start",
+	Wrong: "a job that starts before its submission, as its ApplicationMaster's clock is behind",
+	Done:  "its times moved to begin with the submission; they may be too early by as long as its ApplicationMaster took to start",
 }
 
 // trackerApart is the defect of an attempt that its TaskTracker dated, whose task the JobTracker dated.
 var trackerApart = mend.Kind{
-	Wrong: "an attempt that is not within its task, as its host's clock is apart from the JobTracker's", Done: "attempts of that host moved to the middle of where they can be",
+	Wrong: "an attempt that is not within its task, as its host's clock is apart from the JobTracker's",
+	Done:  "attempts of that host moved to the middle of where they can be",
 }
 
 // alignTrackers moves the times of TaskTrackers to the JobTracker's clock.
@@ -49,36 +51,13 @@ func (j *Job) align(mended func(k mend.Kind, about string)) {
 	if j.JobTracker {
 		j.alignTrackers(mended)
 	}
-	clocks := format.Clocks{}
-	for _, t := range j.Tasks {
-		for _, a := range t.Attempts {
-			if a.Status == "SUCCEEDED" && a.StartMs == 0 {
-				mended(format.NoStart, a.ID)
-				a.StartMs = cmp.Or(t.StartMs, a.FinishMs)
-			}
-			if j.Outcome == traces.Succeeded && a.Status == "SUCCEEDED" && a.FinishMs > j.FinishMs {
-				mended(format.JobEndFirst, a.ID)
-			}
-			if a.FinishMs > 0 && a.FinishMs < a.StartMs {
-				mended(format.EndFirst, a.ID)
-				a.FinishMs = a.StartMs
-			}
-			clocks.See(a.Host, a.StartMs, a.FinishMs, a.MapFinishMs, a.ShuffleFinishMs, a.SortFinishMs)
-		}
-	}
+	j.alignPhases(mended)
 	first := int64(0)
 	j.times(func(ms *int64) {
 		if *ms > 0 && (first == 0 || *ms < first) {
 			first = *ms
 		}
 	})
-	for _, t := range j.Tasks {
-		for _, a := range t.Attempts {
-			if clocks.Fit(a.Host, a.StartMs, a.FinishMs, &a.MapFinishMs, &a.ShuffleFinishMs, &a.SortFinishMs) {
-				mended(format.PhasesOutside, a.ID)
-			}
-		}
-	}
 	if j.BehindMs = max(0, j.SubmitMs-first); j.BehindMs == 0 || first == 0 {
 		j.BehindMs = 0
 		return
@@ -97,6 +76,35 @@ func (j *Job) align(mended func(k mend.Kind, about string)) {
 		}
 	}
 	mended(clockBehind, j.Behind())
+}
+
+// alignPhases puts the times of attempts in their order, and moves the phases that another
+// clock than theirs has dated.
+func (j *Job) alignPhases(mended func(k mend.Kind, about string)) {
+	clocks := format.Clocks{}
+	for _, t := range j.Tasks {
+		for _, a := range t.Attempts {
+			if a.Status == "SUCCEEDED" && a.StartMs == 0 {
+				mended(format.NoStart, a.ID)
+				a.StartMs = cmp.Or(t.StartMs, a.FinishMs)
+			}
+			if j.Outcome == traces.Succeeded && a.Status == "SUCCEEDED" && a.FinishMs > j.FinishMs {
+				mended(format.JobEndFirst, a.ID)
+			}
+			if a.FinishMs > 0 && a.FinishMs < a.StartMs {
+				mended(format.EndFirst, a.ID)
+				a.FinishMs = a.StartMs
+			}
+			clocks.See(a.Host, a.StartMs, a.FinishMs, a.MapFinishMs, a.ShuffleFinishMs, a.SortFinishMs)
+		}
+	}
+	for _, t := range j.Tasks {
+		for _, a := range t.Attempts {
+			if clocks.Fit(a.Host, a.StartMs, a.FinishMs, &a.MapFinishMs, &a.ShuffleFinishMs, &a.SortFinishMs) {
+				mended(format.PhasesOutside, a.ID)
+			}
+		}
+	}
 }
 
 // Behind says how far the clock of the ApplicationMaster's host was behind; "" if no time tells.

@@ -58,10 +58,13 @@ func configured(e *traces.JobSubmitted, conf map[string]string) traces.Event {
 	if len(conf) == 0 {
 		return nil
 	}
-	format.Properties(e, conf["mapreduce.map.memory.mb"], conf["mapreduce.reduce.memory.mb"], conf["mapreduce.map.cpu.vcores"], conf["mapreduce.reduce.cpu.vcores"], conf["mapreduce.job.reduce.slowstart.completedmaps"])
+	format.Properties(e, conf["mapreduce.map.memory.mb"], conf["mapreduce.reduce.memory.mb"],
+		conf["mapreduce.map.cpu.vcores"], conf["mapreduce.reduce.cpu.vcores"], conf["mapreduce.job.reduce.slowstart.completedmaps"])
 	if e.Priority == 0 {
 		e.Priority = format.Priority(conf["mapreduce.job.priority"])
 	}
 	e.MapLabel, e.ReduceLabel = conf["mapreduce.map.node-label-expression"], conf["mapreduce.reduce.node-label-expression"]
-	return &traces.Note{T: e.T, Text: string(e.Job) + ": containers, slow start, priority and labels are those of the configuration file beside its history"}
+	return &traces.Note{
+		T: e.T, Text: string(e.Job) + ": containers, slow start, priority and labels are those of the configuration file beside its history",
+	}
 }

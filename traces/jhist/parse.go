@@ -65,9 +65,11 @@ const readBytes = 1 << 18
 // parse does the same as Parse, and records in log what it left out or replaced.
 func parse(in io.Reader, log *mend.Log) (*Job, int, error) {
 	p := &parser{
-		in:       bufio.NewReaderSize(in, readBytes),
-		log:      log,
-		job:      &Job{Counters: traces.NoCounters, DataLocalMaps: -1, RackLocalMaps: -1, OtherLocalMaps: -1, LaunchedMaps: -1, LaunchedReduces: -1},
+		in:  bufio.NewReaderSize(in, readBytes),
+		log: log,
+		job: &Job{
+			Counters: traces.NoCounters, DataLocalMaps: -1, RackLocalMaps: -1, OtherLocalMaps: -1, LaunchedMaps: -1, LaunchedReduces: -1,
+		},
 		tasks:    map[string]*Task{},
 		attempts: map[string]*Attempt{},
 		names:    map[string]string{},
@@ -334,7 +336,9 @@ func (p *parser) attemptEnd(r *record) {
 	a.MapFinishMs, a.ShuffleFinishMs, a.SortFinishMs = r.MapFinishTime, r.ShuffleFinishTime, r.SortFinishTime
 	a.Counters = p.counters(&r.Counters)
 	// Each map of an ApplicationMaster reads at least its split from the job's file system.
-	if c := &a.Counters; strings.HasPrefix(p.event.Type, "MAP") && !p.job.JobTracker && c.HDFSReadBytes < 0 && c.HDFSWrittenBytes < 0 && c.FileReadBytes > 0 {
+	c := &a.Counters
+	local := c.HDFSReadBytes < 0 && c.HDFSWrittenBytes < 0 && c.FileReadBytes > 0
+	if strings.HasPrefix(p.event.Type, "MAP") && !p.job.JobTracker && local {
 		p.mend(localInput, a.ID)
 		c.HDFSReadBytes = c.FileReadBytes
 	}

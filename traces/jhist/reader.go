@@ -30,9 +30,12 @@ var Format = format.Format{
 // Defects that an import finds in job history files, and what it does about
 // each.
 var (
-	cutHistory     = mend.Kind{Wrong: "a history that ends inside an event", Done: "read without that event", Loses: mend.Part}
-	badEvents      = mend.Kind{Wrong: "an event of a history that does not fit its schema", Done: "left out", Loses: mend.Part}
-	takenBack      = mend.Kind{Wrong: "a map that succeeded, and whose output was lost later", Done: "taken as failed or killed, and as ending when it succeeded"}
+	cutHistory = mend.Kind{Wrong: "a history that ends inside an event", Done: "read without that event", Loses: mend.Part}
+	badEvents  = mend.Kind{Wrong: "an event of a history that does not fit its schema", Done: "left out", Loses: mend.Part}
+	takenBack  = mend.Kind{
+		Wrong: "a map that succeeded, and whose output was lost later",
+		Done:  "taken as failed or killed, and as ending when it succeeded",
+	}
 	localInput     = mend.Kind{Wrong: "a map that read from local files only", Done: "all that it read there taken as its input"}
 	historyAgain   = mend.Kind{Wrong: "a second history of a job", Done: "the one that is whole, else the longest, else the first is taken"}
 	badHistory     = mend.Kind{Wrong: "a history that cannot be read", Done: "left out", Loses: mend.Job}

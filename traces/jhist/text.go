@@ -1,6 +1,7 @@
 package jhist
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -142,40 +143,56 @@ func (p *parser) fromText(kind string, f map[string]string) (err error) {
 		p.event.Type, r.SubmitTime, r.LaunchTime = "JOB_INFO_CHANGED", number("SUBMIT_TIME"), number("LAUNCH_TIME")
 	case kind == "Task" && r.StartTime != 0:
 		p.event.Type = "TASK_STARTED"
-		for place := range strings.SplitSeq(f["SPLITS"], ",") {
-			r.SplitLocations += p.place(place) + ","
-		}
+		r.SplitLocations = p.places(f["SPLITS"])
 	case kind == "Task" && ending == "FINISHED":
 		p.event.Type = "TASK_FINISHED"
-		if t := p.tasks[r.TaskID]; t != nil { // Hadoop 0.18 does not write the counters of attempts
-			for _, a := range t.Attempts {
-				if a.Status == "SUCCEEDED" && a.Counters == traces.NoCounters {
-					a.Counters = p.counters(&counters)
-				}
-			}
-		}
+		p.taskCounters(p.tasks[r.TaskID], &counters)
 	case kind == "Task" && ending != "":
 		p.event.Type = "TASK_FAILED"
 	case kind == "MapAttempt", kind == "ReduceAttempt":
-		p.event.Type = strings.ToUpper(strings.TrimSuffix(kind, "Attempt")) + "_ATTEMPT_"
-		if ending != "" {
-			p.event.Type += ending
-			r.ShuffleFinishTime, r.SortFinishTime, r.Counters = number("SHUFFLE_FINISHED"), number("SORT_FINISHED"), counters
-			r.Hostname = p.place(f["HOSTNAME"])
-			r.RackName = p.job.HostRacks[traces.Node(r.Hostname)]
-		} else {
-			p.event.Type += "STARTED"
-			r.TrackerName, r.Locality, r.Avataar = p.place(f["TRACKER_NAME"]), f["LOCALITY"], f["AVATAAR"]
-			if r.TrackerName == "" {
-				r.TrackerName = p.place(f["HOSTNAME"])
-			}
-			running := func(a *Attempt) bool { return a.Status == "" && a.ID != r.AttemptID }
-			if t := p.tasks[r.TaskID]; t != nil && r.Avataar == "" && slices.ContainsFunc(t.Attempts, running) {
-				r.Avataar = "SPECULATIVE" // Hadoop before 1.2 does not say it
-			}
+		p.event.Type = strings.ToUpper(strings.TrimSuffix(kind, "Attempt")) + "_ATTEMPT_" + cmp.Or(ending, "STARTED")
+		if ending == "" {
+			p.attemptBegins(f)
+			break
 		}
+		r.ShuffleFinishTime, r.SortFinishTime, r.Counters = number("SHUFFLE_FINISHED"), number("SORT_FINISHED"), counters
+		r.Hostname = p.place(f["HOSTNAME"])
+		r.RackName = p.job.HostRacks[traces.Node(r.Hostname)]
 	}
 	return err
+}
+
+// attemptBegins sets what a record says of an attempt that begins.
+func (p *parser) attemptBegins(f map[string]string) {
+	r := &p.event.Record
+	r.TrackerName, r.Locality, r.Avataar = p.place(f["TRACKER_NAME"]), f["LOCALITY"], f["AVATAAR"]
+	if r.TrackerName == "" {
+		r.TrackerName = p.place(f["HOSTNAME"])
+	}
+	running := func(a *Attempt) bool { return a.Status == "" && a.ID != r.AttemptID }
+	if t := p.tasks[r.TaskID]; t != nil && r.Avataar == "" && slices.ContainsFunc(t.Attempts, running) {
+		r.Avataar = "SPECULATIVE" // Hadoop before 1.2 does not say it
+	}
+}
+
+// taskCounters gives an attempt the counters of its task: Hadoop 0.18 writes none of attempts.
+func (p *parser) taskCounters(t *Task, counters *recordCounters) {
+	if t == nil {
+		return
+	}
+	for _, a := range t.Attempts {
+		if a.Status == "SUCCEEDED" && a.Counters == traces.NoCounters {
+			a.Counters = p.counters(counters)
+		}
+	}
+}
+
+// places returns the hosts of a list of places.
+func (p *parser) places(list string) (hosts string) {
+	for place := range strings.SplitSeq(list, ",") {
+		hosts += p.place(place) + ","
+	}
+	return hosts
 }
 
 // place returns the host that a text such as /rack/host or tracker_host:… names, and

@@ -45,12 +45,17 @@ var sampleColumns = []table.Column[traces.NodeSample]{
 	table.Text("node", "name of the node", func(s *traces.NodeSample) string { return string(s.Node) }),
 	table.Number("cpu_user_cores", "cores busy with programs", func(s *traces.NodeSample) float64 { return known(s.CPUUser) }),
 	table.Number("cpu_system_cores", "cores busy with the kernel", func(s *traces.NodeSample) float64 { return known(s.CPUSystem) }),
-	table.Number("cpu_iowait_cores", "idle cores while a disk was waited for", func(s *traces.NodeSample) float64 { return known(s.CPUIOWait) }),
+	table.Number("cpu_iowait_cores", "idle cores while a disk was waited for",
+		func(s *traces.NodeSample) float64 { return known(s.CPUIOWait) }),
 	table.Whole("memory_used_bytes", "memory in use", func(s *traces.NodeSample) int64 { return s.MemoryUsedBytes }),
-	table.Number("disk_read_bytes_per_sec", "rate of reads of all disks", func(s *traces.NodeSample) float64 { return known(s.DiskReadBytesPerSec) }),
-	table.Number("disk_write_bytes_per_sec", "rate of writes of all disks", func(s *traces.NodeSample) float64 { return known(s.DiskWriteBytesPerSec) }),
-	table.Number("net_received_bytes_per_sec", "rate received by all interfaces", func(s *traces.NodeSample) float64 { return known(s.NetRecvBytesPerSec) }),
-	table.Number("net_sent_bytes_per_sec", "rate sent by all interfaces", func(s *traces.NodeSample) float64 { return known(s.NetSentBytesPerSec) }),
+	table.Number("disk_read_bytes_per_sec", "rate of reads of all disks",
+		func(s *traces.NodeSample) float64 { return known(s.DiskReadBytesPerSec) }),
+	table.Number("disk_write_bytes_per_sec", "rate of writes of all disks",
+		func(s *traces.NodeSample) float64 { return known(s.DiskWriteBytesPerSec) }),
+	table.Number("net_received_bytes_per_sec", "rate received by all interfaces",
+		func(s *traces.NodeSample) float64 { return known(s.NetRecvBytesPerSec) }),
+	table.Number("net_sent_bytes_per_sec", "rate sent by all interfaces",
+		func(s *traces.NodeSample) float64 { return known(s.NetSentBytesPerSec) }),
 	table.Whole("containers", "containers that ran", func(s *traces.NodeSample) int32 { return s.ContainersRunning }),
 }
 
@@ -90,16 +95,21 @@ var decisionColumns = []table.Column[decision]{
 		}
 		return strings.Join(nodes, ",")
 	}),
-	table.Whole("passed_jobs", "number of jobs before this one in which the model started nothing", func(d *decision) int32 { return int32(len(d.saw().Passed)) + d.saw().MorePassed }),
-	table.Whole("waited", "how long the job had waited for a nearer node, in wait_unit; null if the model counts nothing", func(d *decision) int64 { return d.counted(d.saw().Waited) }),
-	table.Whole("wait_limit", "how long it had to wait to start a map so far from its input, or one farther away if it is there; null if the model counts nothing", func(d *decision) int64 { return d.counted(d.saw().Limit) }),
+	table.Whole("passed_jobs", "number of jobs before this one in which the model started nothing",
+		func(d *decision) int32 { return int32(len(d.saw().Passed)) + d.saw().MorePassed }),
+	table.Whole("waited", "how long the job had waited for a nearer node, in wait_unit; null if the model counts nothing",
+		func(d *decision) int64 { return d.counted(d.saw().Waited) }),
+	table.Whole("wait_limit", "how long it had to wait to start a map so far from its input, "+
+		"or one farther away if it is there; null if the model counts nothing",
+		func(d *decision) int64 { return d.counted(d.saw().Limit) }),
 	table.Text("wait_unit", "unit of waited and wait_limit", func(d *decision) string {
 		if d.saw().WaitUnit == traces.WaitNone {
 			return ""
 		}
 		return d.saw().WaitUnit.String()
 	}),
-	table.Text("outcome", "what became of it: honoured, surplus, unused, none or cancelled", func(d *decision) string { return d.end.Outcome }),
+	table.Text("outcome", "what became of it: honoured, surplus, unused, none or cancelled",
+		func(d *decision) string { return d.end.Outcome }),
 	table.Number("asked_ms", "time at which the cluster was asked", func(d *decision) float64 { return ms(d.end.AskedAt) }),
 	table.Number("granted_ms", "time at which the container was seen", func(d *decision) float64 { return phase(d.end.GrantedAt) }),
 	table.Whole("bound_task", "index of the task that ran", func(d *decision) int32 {

@@ -251,7 +251,10 @@ func (w *writer) end(e *traces.AttemptFinished) {
 // The method slice writes the slice (a bar) of an attempt in the timeline. The
 // argument e is the event of the attempt's end, or nil if the trace has none.
 func (w *writer) slice(r *running, end traces.Time, e *traces.AttemptFinished) {
-	a := args{"job": r.start.Attempt.Job, "splitLocality": r.start.SplitLocality, "replicaLocality": r.start.ReplicaLocality, "outcome": traces.Unfinished}
+	a := args{
+		"job": r.start.Attempt.Job, "splitLocality": r.start.SplitLocality, "replicaLocality": r.start.ReplicaLocality,
+		"outcome": traces.Unfinished,
+	}
 	if r.start.Speculative {
 		a["speculative"] = "yes"
 	}
@@ -276,7 +279,9 @@ func (w *writer) slice(r *running, end traces.Time, e *traces.AttemptFinished) {
 // timeline's row of an attempt.
 func (w *writer) lasting(r *running, from, to traces.Time, category, name string, a args) {
 	duration := micros(max(to-from, 0))
-	w.put(traceEvent{Phase: "X", PID: r.node.pid, TID: r.row + 1, At: micros(from), Duration: &duration, Category: category, Name: name, Args: a})
+	w.put(traceEvent{
+		Phase: "X", PID: r.node.pid, TID: r.row + 1, At: micros(from), Duration: &duration, Category: category, Name: name, Args: a,
+	})
 }
 
 // phase writes the slice (a bar) of a phase, such as the shuffle, inside the

@@ -276,17 +276,9 @@ func (c *converter) attempt(t *task, a *attempt, of traces.Task, fallback millis
 			T: a.Start.time(), Attempt: id, Node: node, Rack: a.Host.Rack, SplitLocality: level, SampleAgeNs: -1,
 		})
 	}
-	end := a.Finish
-	if end < 0 && a.Outcome != outcome(traces.Unfinished) {
-		c.mend(noTryEnd, id.String())
-		end = max(fallback, a.Start)
-	}
+	end := c.end(a, id, fallback)
 	if end < 0 {
 		return
-	}
-	if end < a.Start {
-		c.mend(format.EndFirst, id.String())
-		end = a.Start
 	}
 	if c.clocks.Fit(a.host(), int64(a.Start), int64(end), (*int64)(&a.Shuffled), (*int64)(&a.Sorted)) {
 		c.mend(format.PhasesOutside, id.String())
@@ -305,6 +297,20 @@ func (c *converter) attempt(t *task, a *attempt, of traces.Task, fallback millis
 		f.Node, f.SplitLocality = node, level
 	}
 	c.add(f)
+}
+
+// end returns when an attempt ended, and -1 if it did not.
+func (c *converter) end(a *attempt, id traces.Attempt, fallback millis) millis {
+	end := a.Finish
+	if end < 0 && a.Outcome != outcome(traces.Unfinished) {
+		c.mend(noTryEnd, id.String())
+		end = max(fallback, a.Start)
+	}
+	if end >= 0 && end < a.Start {
+		c.mend(format.EndFirst, id.String())
+		end = a.Start
+	}
+	return end
 }
 
 // host returns the name of the attempt's host.

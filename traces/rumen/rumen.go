@@ -138,7 +138,8 @@ var (
 
 	noAttempt = attempt{
 		Start: unknown, Finish: unknown, Shuffled: unknown, Sorted: unknown, HDFSBytesRead: unknown, HDFSBytesWritten: unknown,
-		FileBytesRead: unknown, FileBytesWritten: unknown, MapInputBytes: unknown, MapInputRecords: unknown, MapOutputBytes: unknown, MapOutputRecords: unknown,
+		FileBytesRead: unknown, FileBytesWritten: unknown, MapInputBytes: unknown, MapInputRecords: unknown,
+		MapOutputBytes: unknown, MapOutputRecords: unknown,
 		ReduceInputRecords: unknown, ReduceShuffleBytes: unknown, ReduceOutputRecords: unknown, SpilledRecords: unknown,
 	}
 )

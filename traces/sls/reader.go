@@ -131,22 +131,8 @@ func (r *reader) object() error {
 		return nil
 	}
 	r.Records++
-	if j.StartMs < 0 {
-		if err := r.in.Mend(noStart, j.ID); err != nil {
-			return err
-		}
-		j.StartMs = r.last
-	}
-	r.last = j.StartMs
-	if len(j.Tasks) == 0 {
-		if err := r.in.Mend(noTasks, j.ID); err != nil {
-			return err
-		}
-	}
-	for i := range j.Tasks {
-		if err := r.task(&j.Tasks[i], fmt.Sprintf("%s, task %d", j.ID, i)); err != nil {
-			return err
-		}
+	if err := r.complete(); err != nil {
+		return err
 	}
 	if ok, err := r.bounded(); !ok {
 		r.Log.LostJobs += int(min(j.Count, maxCopies)) - 1
@@ -166,6 +152,27 @@ func (r *reader) object() error {
 			return err
 		}
 		if err := r.events(id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// complete sets the start of a job, and what its tasks lack.
+func (r *reader) complete() error {
+	j := &r.job
+	if j.StartMs < 0 {
+		if err := r.in.Mend(noStart, j.ID); err != nil {
+			return err
+		}
+		j.StartMs = r.last
+	}
+	r.last = j.StartMs
+	if len(j.Tasks) == 0 {
+		return r.in.Mend(noTasks, j.ID)
+	}
+	for i := range j.Tasks {
+		if err := r.task(&j.Tasks[i], fmt.Sprintf("%s, task %d", j.ID, i)); err != nil {
 			return err
 		}
 	}

@@ -73,7 +73,8 @@ func (w *writer) job(j *byjob.Job) *job {
 		}
 	}
 	o := &job{
-		Type: "mapreduce", OldType: "mapreduce", StartMs: ms(s.T), Queue: cmp.Or(s.Queue, "default"), ID: string(j.ID), User: s.User, Label: s.MapLabel,
+		Type: "mapreduce", OldType: "mapreduce", StartMs: ms(s.T), Queue: cmp.Or(s.Queue, "default"),
+		ID: string(j.ID), User: s.User, Label: s.MapLabel,
 	}
 	if j.Finished != nil {
 		o.EndMs = ms(j.Finished.T)
@@ -110,7 +111,8 @@ func (w *writer) task(s *traces.JobSubmitted, t *byjob.Task, a *byjob.Attempt) t
 	start := a.Started.T.Milliseconds()
 	end := max(a.Finished.T.Milliseconds(), start+1) // at least 1 ms, since SLS refuses tasks with a duration of 0
 	o := task{
-		Host: w.host(t, a), StartMs: millis(start), EndMs: millis(end), DurationMs: lengthMs(end - start), Priority: priorities[t.ID.Kind%2], Type: kinds[t.ID.Kind%2],
+		Host: w.host(t, a), StartMs: millis(start), EndMs: millis(end), DurationMs: lengthMs(end - start),
+		Priority: priorities[t.ID.Kind%2], Type: kinds[t.ID.Kind%2],
 		MemoryMB: megabytes(s.MapMemoryBytes >> 20), VCores: cores(s.MapVCores),
 	}
 	if t.ID.Kind == traces.Reduce {

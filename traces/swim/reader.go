@@ -24,14 +24,14 @@ var (
 func flags(o *format.Options) []format.Flag {
 	r := &o.Rules
 	return []format.Flag{
-		{Name: "block-size", Unit: format.Bytes, Default: r.BlockBytes, Set: func(n int64) { r.BlockBytes = n }, Usage: "a map for each block of the input"},
-		{Name: "reduce-size", Unit: format.Bytes, Default: r.BytesPerReduce, Set: func(n int64) { r.BytesPerReduce = n }, Usage: "a reduce for so much of the shuffle (a guess)"},
-		{Name: "max-reduces", Unit: format.Things, Default: int64(r.MaxReduces), Set: func(n int64) { r.MaxReduces = int(n) }, Usage: "reduces a job at most (a guess)"},
-		{Name: "map-rate", Unit: format.BytesPerSecond, Default: r.MapRate, Set: func(n int64) { r.MapRate = n }, Usage: "input a map reads and maps (a guess)"},
-		{Name: "shuffle-rate", Unit: format.BytesPerSecond, Default: r.ShuffleRate, Set: func(n int64) { r.ShuffleRate = n }, Usage: "what a reduce fetches (a guess)"},
-		{Name: "output-rate", Unit: format.BytesPerSecond, Default: r.OutputRate, Set: func(n int64) { r.OutputRate = n }, Usage: "what a reduce writes (a guess)"},
-		{Name: "task-start", Unit: format.Milliseconds, Default: r.StartMs, Set: func(n int64) { r.StartMs = n }, Usage: "`TIME` a task takes besides its bytes (a guess)"},
-		{Name: "spread", Unit: format.Things, Default: int64(r.SpreadPercent), Set: func(n int64) { r.SpreadPercent = int(n) }, Usage: "tasks take up to `PERCENT` more or less (a guess)"},
+		{Name: "block-size", Unit: format.Bytes, Value: &r.BlockBytes, Usage: "a map for each block of the input"},
+		{Name: "reduce-size", Unit: format.Bytes, Value: &r.BytesPerReduce, Usage: "a reduce for so much of the shuffle (a guess)"},
+		{Name: "max-reduces", Unit: format.Things, Value: &r.MaxReduces, Usage: "reduces a job at most (a guess)"},
+		{Name: "map-rate", Unit: format.BytesPerSecond, Value: &r.MapRate, Usage: "input a map reads and maps (a guess)"},
+		{Name: "shuffle-rate", Unit: format.BytesPerSecond, Value: &r.ShuffleRate, Usage: "what a reduce fetches (a guess)"},
+		{Name: "output-rate", Unit: format.BytesPerSecond, Value: &r.OutputRate, Usage: "what a reduce writes (a guess)"},
+		{Name: "task-start", Unit: format.Milliseconds, Value: &r.StartMs, Usage: "`TIME` a task takes besides its bytes (a guess)"},
+		{Name: "spread", Unit: format.Things, Value: &r.SpreadPercent, Usage: "tasks take up to `PERCENT` more or less (a guess)"},
 	}
 }
 

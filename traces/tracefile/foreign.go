@@ -38,7 +38,10 @@ var foreign = [...]struct{ begins, is string }{
 	{`^<`, "in XML, as no trace is"},
 	{`"Event"\s*:\s*"SparkListener`, "an event log of Spark: heddle knows jobs of MapReduce"},
 	{`"(apps|app)"\s*:\s*[\[{]`, "an answer of the ResourceManager: it has no tasks; the jobs' histories in HDFS have them"},
-	{`"(jobs|taskAttempts|tasks|jobCounters)"\s*:\s*\{\s*"|^\{\s*"job"\s*:`, "an answer of the history server: the job's history in HDFS, a .jhist file, has all of it"},
+	{
+		`"(jobs|taskAttempts|tasks|jobCounters)"\s*:\s*\{\s*"|^\{\s*"job"\s*:`,
+		"an answer of the history server: the job's history in HDFS, a .jhist file, has all of it",
+	},
 	{`"traceEvents"`, "a timeline for Perfetto: import what it was made of"},
 	{`"(job_classes|workload_name)"`, "a load that SLS makes up (SYNTH): it names no single job"},
 	{`"(amResourceRequest|resourceRequestSpecs)"`, "a trace of DynoYARN: it has no maps and reduces"},

@@ -92,7 +92,8 @@ func NewReader(in io.Reader, name string) (*Reader, error) {
 		return nil, err
 	}
 	if r.header.Format > traces.ListFormatVersion {
-		return nil, fmt.Errorf("read trace %s: it has format %d, this program reads up to %d: use a newer heddle", name, r.header.Format, traces.ListFormatVersion)
+		return nil, fmt.Errorf("read trace %s: it has format %d, this program reads up to %d: use a newer heddle",
+			name, r.header.Format, traces.ListFormatVersion)
 	}
 	if r.header.List != nil {
 		if err := r.header.List.Validate(); err != nil {

@@ -98,6 +98,20 @@ func (s *sanity) add(e traces.Event) {
 		s.node(e.Node)
 	case *traces.NodeSpeed:
 		s.node(e.Node)
+	case *traces.Decision:
+		s.decisions[e.ID] = true
+	case *traces.Actuation:
+		if !s.decisions[e.Decision] {
+			s.warn("actuation of decision %d: no such decision was made", e.Decision)
+		}
+	default:
+		s.addJob(e)
+	}
+}
+
+// addJob checks an event of a job, a task or an attempt.
+func (s *sanity) addJob(e traces.Event) {
+	switch e := e.(type) {
 	case *traces.JobSubmitted:
 		if s.jobs[e.Job] != nil {
 			s.warn("%s is submitted again", e.Job)
@@ -133,12 +147,6 @@ func (s *sanity) add(e traces.Event) {
 		s.attemptStarted(e)
 	case *traces.AttemptFinished:
 		s.attemptFinished(e)
-	case *traces.Decision:
-		s.decisions[e.ID] = true
-	case *traces.Actuation:
-		if !s.decisions[e.Decision] {
-			s.warn("actuation of decision %d: no such decision was made", e.Decision)
-		}
 	}
 }
 

@@ -55,7 +55,8 @@ func newScanner(in *bufio.Reader, path string) (*scanner, error) {
 		return nil, notATrace(in, path)
 	}
 	if s.version = binary.LittleEndian.Uint32(head[12:]); s.version > traces.ListFormatVersion {
-		return nil, fmt.Errorf("read trace %s: it has format version %d, this program reads up to %d: use a newer heddle", path, s.version, traces.ListFormatVersion)
+		return nil, fmt.Errorf("read trace %s: it has format version %d, this program reads up to %d: use a newer heddle",
+			path, s.version, traces.ListFormatVersion)
 	}
 	return s, s.skip(8 + int64(binary.LittleEndian.Uint32(head[4:])))
 }

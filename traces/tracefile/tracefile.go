@@ -52,7 +52,8 @@ func (e *WriteError) Error() string {
 	if !e.Live {
 		return fmt.Sprintf("write trace %s: %v; no file is left: make room or choose another folder", e.Path, e.Err)
 	}
-	return fmt.Sprintf("write trace %s: %v; %d events are saved in whole blocks, %d are lost: make room, then \"heddle trace repair\" gives the file its end",
+	return fmt.Sprintf("write trace %s: %v; %d events are saved in whole blocks, %d are lost: make room, "+
+		"then \"heddle trace repair\" gives the file its end",
 		e.Path, e.Err, e.Saved, e.Lost)
 }
 

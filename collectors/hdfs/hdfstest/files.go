@@ -37,8 +37,9 @@ func (nn *NameNode) list(method string, request []byte) *hdfspb.GetListingRespon
 func status(name string, f hdfs.File) *hdfspb.FileStatus {
 	s := &hdfspb.FileStatus{
 		FileType: hdfspb.FileStatus_FILE, Path: []byte(name), FileId: f.ID, Length: uint64(f.Length), BlockSize: uint64(f.BlockSize),
-		BlockReplication: uint32(f.Replication), Owner: f.Owner, Group: f.Group, Permission: &hdfspb.FileStatus_Permission{Perm: uint32(f.Mode.Perm())},
-		Locations: &hdfspb.LocatedBlocks{FileLength: uint64(f.Length), UnderConstruction: f.UnderConstruction},
+		BlockReplication: uint32(f.Replication), Owner: f.Owner, Group: f.Group,
+		Permission: &hdfspb.FileStatus_Permission{Perm: uint32(f.Mode.Perm())},
+		Locations:  &hdfspb.LocatedBlocks{FileLength: uint64(f.Length), UnderConstruction: f.UnderConstruction},
 	}
 	if !f.Modified.IsZero() {
 		s.ModificationTime = uint64(f.Modified.UnixMilli())

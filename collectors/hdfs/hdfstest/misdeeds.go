@@ -102,7 +102,8 @@ var misdeeds = []Misdeed{
 			io.Copy(io.Discard, c) //nolint:errcheck // until the client leaves
 		}
 	}},
-	{"another daemon's RPC port", refuse("org.apache.hadoop.ipc.RpcNoSuchProtocolException", "Unknown protocol: org.apache.hadoop.hdfs.protocol.ClientProtocol", hdfspb.ResponseHeader_ERROR_NO_SUCH_PROTOCOL)},
+	{"another daemon's RPC port", refuse("org.apache.hadoop.ipc.RpcNoSuchProtocolException",
+		"Unknown protocol: org.apache.hadoop.hdfs.protocol.ClientProtocol", hdfspb.ResponseHeader_ERROR_NO_SUCH_PROTOCOL)},
 	{"an exception", refuse("java.lang.NullPointerException", "null", hdfspb.ResponseHeader_ERROR_APPLICATION)},
 	{"an endless exception", refuse("java.io.IOException", strings.Repeat("x\n", 1<<20), hdfspb.ResponseHeader_ERROR_APPLICATION)},
 }

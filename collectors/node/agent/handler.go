@@ -47,7 +47,7 @@ func (a *Agent) Handler() http.Handler {
 		if !a.authorised(r) {
 			a.refusals.warn("requests without a valid token refused", "from", r.RemoteAddr)
 			w.Header().Set("WWW-Authenticate", `Bearer realm="heddle agent"`)
-			w.Header().Set("Connection", "close") // this makes the server close the connection, so that clients without the token do not use up the agent's maxConnections
+			w.Header().Set("Connection", "close") // so that clients without the token do not use up the agent's maxConnections
 			refuse(w, http.StatusUnauthorized, "send the agent's token as Authorization: Bearer TOKEN")
 			return
 		}
@@ -96,7 +96,7 @@ func (a *Agent) serveInfo(w http.ResponseWriter, _ *http.Request) {
 	if clock, ok := node.ReadClock(); ok {
 		info.Clock = &clock
 	}
-	info.NowWallNs, info.NowMonoNs = a.sampler.Now() // the time is read last, just before the answer is sent: clients assume that request and answer take equally long
+	info.NowWallNs, info.NowMonoNs = a.sampler.Now() // the last thing read: clients assume that request and answer take equally long
 	answer(w, info)
 }
 

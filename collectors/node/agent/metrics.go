@@ -46,7 +46,8 @@ func known[T uint64 | float64](n *T) float64 {
 // collect sends the metrics of the agent's latest reading to Prometheus.
 func (c readingCollector) collect(out exposition) {
 	var gauge, count send = out.gauge, out.counter
-	gauge("agent_info", "What runs here; always 1.", 1, "node", c.opts.Node, "mode", c.mode, "cgroup", c.opts.Sample.Cgroup, "version", c.opts.Version)
+	gauge("agent_info", "What runs here; always 1.", 1,
+		"node", c.opts.Node, "mode", c.mode, "cgroup", c.opts.Sample.Cgroup, "version", c.opts.Version)
 	r := c.last.Load()
 	if r == nil {
 		return
@@ -88,7 +89,9 @@ func (c readingCollector) collect(out exposition) {
 
 func collectCPU(r *node.Reading, gauge, count send) {
 	modes := func(name, help string, t *node.CPUTimes, labels ...string) {
-		for mode, ns := range map[string]*uint64{"user": &t.UserNs, "system": &t.SystemNs, "idle": t.IdleNs, "iowait": t.IowaitNs, "steal": t.StealNs} {
+		for mode, ns := range map[string]*uint64{
+			"user": &t.UserNs, "system": &t.SystemNs, "idle": t.IdleNs, "iowait": t.IowaitNs, "steal": t.StealNs,
+		} {
 			count(name, help, known(ns)/1e9, append(labels, "mode", mode)...)
 		}
 	}
