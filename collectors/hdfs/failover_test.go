@@ -334,17 +334,6 @@ func TestNotANameNode(t *testing.T) {
 	}
 }
 
-// Something that listens and says nothing costs one CallTimeout.
-func TestSilent(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		nn := &fakeNameNode{raw: func(c net.Conn) { io.Copy(io.Discard, c) }}
-		_, err := fakeCluster{"a:1": nn}.client(t, "a:1").Stat(t.Context(), "/f")
-		if !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), "a:1: no answer within 10s") {
-			t.Errorf("error %v", err)
-		}
-	})
-}
-
 func TestRemoteErrors(t *testing.T) {
 	for class, want := range map[string]error{
 		"java.io.FileNotFoundException":                     fs.ErrNotExist,
@@ -361,16 +350,6 @@ func TestRemoteErrors(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestAnswerNotUnderstood(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		nn := active(func(fakeCall) fakeReply { return fakeReply{garbage: true} })
-		_, err := fakeCluster{"a:1": nn}.client(t, "a:1").Stat(t.Context(), "/f")
-		if err == nil || !strings.Contains(err.Error(), "answer to getFileInfo not understood") {
-			t.Errorf("error %v", err)
-		}
-	})
 }
 
 func TestNewRefuses(t *testing.T) {

@@ -1,18 +1,10 @@
 package exchange
 
 import (
-	"bytes"
-	"context"
-	"errors"
-	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
-
-	"heddle/traces"
-	"heddle/traces/internal/racks"
 )
 
 // seeds are small files of each form, to be spoilt.
@@ -36,82 +28,6 @@ func seeds(tb testing.TB) map[string][][]byte {
 		}
 	}
 	return found
-}
-
-var errEnough = errors.New("enough events")
-
-// maxEvents is where a spoilt file's import is ended: a number that grew may
-// well ask for many tasks.
-const maxEvents = 20000
-
-// tryImport reads bytes of a format, and checks what comes out of it.
-func tryImport(name string, data []byte, strict bool) (err error) {
-	o := DefaultImport
-	o.Rules.BlockBytes = 1 << 50
-	o.Strict, o.Output = strict, filepath.Join(os.TempDir(), "spoilt")
-	im := newImporter(context.Background(), o, &racks.Table{})
-	im.Log.File = "spoilt"
-	detect(data)
-	in := bytes.NewReader(data)
-	if of, ok := strings.CutSuffix(name, " topology"); ok {
-		_, err := Find(of).Topology.Read(in)
-		return err
-	}
-	events := 0
-	im.Add = func(e traces.Event) error {
-		if events++; events > maxEvents {
-			return errEnough
-		}
-		if t := e.At(); t < 0 || t > maxT {
-			return fmt.Errorf("BUG: %s at %d", e.Kind(), t)
-		}
-		return im.add(e)
-	}
-	return Find(name).NewReader(&im.Import).Read(in)
-}
-
-// maxT is later than any time that an import takes: 2200 and ten years more.
-const maxT = traces.Time(7258118400e9 + 10*366*24*3600e9)
-
-// TestMutations spoils files of each form in 10,000 ways: an import ends with
-// an error that says where and why, or mends and counts; it never panics and
-// never makes events of impossible times.
-func TestMutations(t *testing.T) {
-	n := 10000
-	if testing.Short() {
-		n = 200
-	}
-	for form, files := range seeds(t) {
-		n := n
-		if form == "jhist" && testing.Short() {
-			n = 50 // each has its schema to parse
-		}
-		t.Run(form, func(t *testing.T) {
-			t.Parallel()
-			failed, whole := 0, 0
-			for i := range n {
-				r := rand.New(rand.NewPCG(uint64(i), 4711))
-				data := bytes.Clone(files[i%len(files)])
-				for range 1 + r.IntN(3) {
-					data = mutate(r, data)
-				}
-				strict := i%4 == 0
-				err := tryImport(form, data, strict)
-				switch {
-				case err == nil || errors.Is(err, errEnough):
-					whole++
-				case strings.Contains(err.Error(), "BUG"):
-					t.Fatalf("mutation %d: %v\n%q", i, err, data)
-				default:
-					failed++
-					if text := err.Error(); len(text) > 2000 || !strings.Contains(text, "byte ") && !strings.Contains(text, "line ") && !strict {
-						t.Fatalf("mutation %d: the error does not say where: %.300s", i, text)
-					}
-				}
-			}
-			t.Logf("%d read, with mends or without, %d refused", whole, failed)
-		})
-	}
 }
 
 var insertions = []string{
@@ -154,24 +70,30 @@ func mutate(r *rand.Rand, data []byte) []byte {
 // maxFuzzed is the length in bytes of the longest input that is fuzzed.
 const maxFuzzed = 4 << 10
 
-// FuzzImport looks for what the mutations here and in TestImportsAreSound miss.
+// FuzzImport looks for what the mutations of TestImportsAreSound miss.
 func FuzzImport(f *testing.F) {
-	order := []string{"rumen", "sls", "swim", "jhist", "rumen topology", "sls topology"}
-	for form, files := range seeds(f) {
+	for _, files := range seeds(f) {
 		for _, data := range files {
-			for i, o := range order {
-				if o == form {
-					f.Add(uint8(i), data[:min(len(data), maxFuzzed)])
-				}
-			}
+			f.Add(data[:min(len(data), maxFuzzed)])
 		}
 	}
-	f.Fuzz(func(t *testing.T, form uint8, data []byte) {
+	folder := inMemory(f)
+	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) > maxFuzzed {
 			t.Skip("longer inputs find little more in the same time")
 		}
-		if err := tryImport(order[int(form)%len(order)], data, false); err != nil && strings.Contains(err.Error(), "BUG") {
+		if err := importSound(folder, data); err != nil {
 			t.Fatal(err)
 		}
 	})
+}
+
+// inMemory returns a folder in memory, if there is one.
+func inMemory(f *testing.F) string {
+	folder, err := os.MkdirTemp("/dev/shm", "heddle-fuzz-")
+	if err != nil {
+		return f.TempDir()
+	}
+	f.Cleanup(func() { os.RemoveAll(folder) })
+	return folder
 }

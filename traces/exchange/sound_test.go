@@ -232,12 +232,7 @@ func FuzzUse(f *testing.F) {
 	for _, data := range lineSeeds(f) {
 		f.Add(data[:min(len(data), maxFuzzed)])
 	}
-	folder := f.TempDir()
-	if inMemory, err := os.MkdirTemp("/dev/shm", "heddle-fuzz-"); err == nil {
-		f.Cleanup(func() { os.RemoveAll(inMemory) })
-		folder = inMemory
-	}
-	path := filepath.Join(folder, "fuzzed")
+	path := filepath.Join(inMemory(f), "fuzzed")
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) > maxFuzzed {
 			t.Skip("longer inputs find little more in the same time")
