@@ -73,17 +73,13 @@ func (r *Report) differences() string {
 	case len(told) == 0 && !p.CI95Pct.Bounded():
 		return fmt.Sprintf("Not told: %s, but %s of trials gives no interval.%s", leads, printable.Count(p.Runs, "pair"), rest)
 	case len(told) == 0:
-		untold := "No difference is told"
-		if !r.noneTold(models) {
-			untold = fmt.Sprintf("%s is not told apart from %s", best.Model, few(not))
-		}
-		return fmt.Sprintf("%s: %s; %s.%s", untold, leads, r.apart("it", p, best.Model, ""), rest)
+		return fmt.Sprintf("%s is not told apart from %s: %s; %s.%s", best.Model, few(not), leads, r.apart("it", p, best.Model, ""), rest)
 	case !slices.Contains(told, other.Model):
 		p = r.pair(told[0], best.Model)
 	}
 	text := r.apart(noun, p, best.Model, ", told:") + "."
 	if len(not) > 0 {
-		text = r.group(best.Model, not) + "; " + text
+		text = fmt.Sprintf("%s is not told apart from %s; %s", best.Model, few(not), text)
 	}
 	if more := slices.DeleteFunc(told, func(m string) bool { return m == p.A || m == p.B }); len(more) > 0 {
 		text += fmt.Sprintf(" %s is told apart from %s too.", best.Model, few(more))
@@ -102,33 +98,6 @@ func (r *Report) apartFrom(best string, models []Model) (told, not []string) {
 		}
 	}
 	return told, not
-}
-
-// noneTold reports whether the trials tell no two of the models apart.
-func (r *Report) noneTold(models []Model) bool {
-	for i := range models {
-		if told, _ := r.apartFrom(models[i].Model, models[i+1:]); len(told) > 0 {
-			return false
-		}
-	}
-	return true
-}
-
-// group says that models are not told apart from the best one. Two of them may be told
-// apart from each other.
-func (r *Report) group(best string, not []string) string {
-	for i, m := range not {
-		for _, other := range not[i+1:] {
-			if p := r.pair(m, other); p == nil || p.Significant() {
-				return fmt.Sprintf("%s is not told apart from %s", best, few(not))
-			}
-		}
-	}
-	if len(not)+1 > mostNamed {
-		return fmt.Sprintf("%s are not told apart", few(append([]string{best}, not...)))
-	}
-	last := len(not) - 1
-	return fmt.Sprintf("%s and %s are not told apart", strings.Join(append([]string{best}, not[:last]...), ", "), not[last])
 }
 
 // value returns a model's median with its unit.

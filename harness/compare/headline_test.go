@@ -39,15 +39,15 @@ func TestHeadlineTold(t *testing.T) {
 	}{
 		"told": {
 			headlined(-10, Interval{-12, -8}, 0.01),
-			"delay and fifo are not told apart; delay is faster than yarn by 10.0 %, told: over 6 pairs of trials (95 % interval -12.0 to -8.0 %). " + medians + "." + origin,
+			"delay is not told apart from fifo; delay is faster than yarn by 10.0 %, told: over 6 pairs of trials (95 % interval -12.0 to -8.0 %). " + medians + "." + origin,
 		},
 		"against the medians": {
 			headlined(0.6, Interval{-2.1, 3.3}, 0.5),
-			"No difference is told: " + medians + "; it is longer under delay than under yarn by 0.6 % over 6 pairs of trials (95 % interval -2.1 to +3.3 %): the medians and the pairs disagree." + origin,
+			"delay is not told apart from yarn, fifo: " + medians + "; it is longer under delay than under yarn by 0.6 % over 6 pairs of trials (95 % interval -2.1 to +3.3 %): the medians and the pairs disagree." + origin,
 		},
 		"the last alone": {
 			headlined(-0.6, Interval{-2.1, 0.9}, 0.5).with("delay", "fifo", 37.8, 0.01).with("yarn", "fifo", 36, 0.01),
-			"delay and yarn are not told apart; fifo is slower than delay by 37.8 %, told: over 6 pairs of trials (95 % interval +36.8 to +38.8 %). " + medians + "." + origin,
+			"delay is not told apart from yarn; fifo is slower than delay by 37.8 %, told: over 6 pairs of trials (95 % interval +36.8 to +38.8 %). " + medians + "." + origin,
 		},
 		"two others": {
 			headlined(-0.6, Interval{-2.1, 0.9}, 0.5).with("yarn", "fifo", 36, 0.01),

@@ -27,9 +27,9 @@ func TestHeadline(t *testing.T) {
 		}},
 		"the cluster's own scheduler is best": {speeds(map[string]float64{"yarn": 1, "delay": 1.3}), []string{"yarn has the shortest", "interval +", "delay is slower than yarn by "}},
 		"of three": {speeds(map[string]float64{"yarn": 1, "fifo": 0.8, "delay": 0.799, "acl": 0.9}), []string{
-			" against ", " under yarn and ", " delay is told apart from acl too.", "delay and fifo are not told apart; delay is faster than yarn",
+			" against ", " under yarn and ", " delay is told apart from acl too.", "delay is not told apart from fifo; delay is faster than yarn",
 		}},
-		"not told":   {speeds(map[string]float64{"yarn": 1, "delay": 0.999}), []string{"No difference is told: ", " has the shortest"}},
+		"not told":   {speeds(map[string]float64{"yarn": 1, "delay": 0.999}), []string{"delay is not told apart from yarn: ", " has the shortest"}},
 		"one model":  {speeds(map[string]float64{"yarn": 1}), []string{"Under yarn the mean job completion time is ", "; there is no other model"}},
 		"one repeat": {made{workloads: []string{"wordcount"}, models: []string{"fifo", "yarn"}, repeats: 1, seconds: steady(map[string]float64{"yarn": 1, "fifo": 0.8})}, []string{"Not told: fifo has the shortest", "but 1 pair of trials gives no interval."}},
 		"simulated":  {made{world: runs.WorldSimulated, workloads: []string{"wordcount"}, models: []string{"fifo", "yarn"}, repeats: 6, seconds: steady(map[string]float64{"yarn": 1, "fifo": 0.8})}, []string{"Simulated (12 trials): no cluster was measured."}},

@@ -80,15 +80,10 @@ func (s *simulation) attemptEnded(e sim.AttemptEnd) {
 		return
 	}
 	j.Attempts.OK++
-	s.usefulMiBMs = traces.AddCount(s.usefulMiBMs, j.space(e.Kind, ended-began))
+	s.useful(j, e.Kind, began, ended)
 	if isMap {
-		j.longestMap = max(j.longestMap, ended-began)
-		s.figures.inputRead(e.Level, e.InputBytes)
+		s.mapped(j, e.Level, e.InputBytes, ended)
 		s.phases[phaseMapWait].Add(began - j.submitted)
-		s.phases[phaseMap].Add(ended - began)
-		s.figures.Locality.Add(e.Level)
-		j.Locality.Add(e.Level)
-		j.lastMap = max(j.lastMap, ended)
 		written := int64(0)
 		if j.Reduces == 0 {
 			written = e.OutputBytes
@@ -97,10 +92,6 @@ func (s *simulation) attemptEnded(e sim.AttemptEnd) {
 		return
 	}
 	s.phases[phaseReduceWait].Add(began - j.submitted)
-	s.phases[phaseReduce].Add(ended - began)
-	rest := ended - max(began, min(j.lastMap, ended))
-	j.longestRest = max(j.longestRest, rest)
-	s.reduceMs.Add(rest)
 	j.Bytes.add(0, e.InputBytes, e.OutputBytes)
 }
 

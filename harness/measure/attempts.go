@@ -1,0 +1,190 @@
+package measure
+
+import (
+	"cmp"
+	"math"
+
+	"heddle/traces"
+)
+
+func (c *Collector) scheduled(e *traces.TaskScheduled) {
+	j, live := c.alive(e.Task.Job)
+	if e.Task.Kind == traces.Map {
+		j.Maps++
+		live.turn.mapsLeft++
+		c.turned(j, live)
+	} else {
+		j.Reduces++
+	}
+	live.waiting[taskOf(e.Task)] = e.T
+	if c.figures.Plan != nil && e.Task.Kind == traces.Map && len(e.SplitHosts) == 1 {
+		if live.planned == nil {
+			live.planned = map[task]traces.Node{}
+		}
+		live.planned[taskOf(e.Task)] = e.SplitHosts[0]
+	}
+}
+
+func (c *Collector) started(e *traces.AttemptStarted) {
+	j, live := c.alive(e.Attempt.Job)
+	n := c.node(e.Node)
+	if n.Attempts++; !c.begun {
+		c.begun, c.ran[0] = true, e.T
+	}
+	if e.Rack != "" {
+		n.Rack = e.Rack
+	}
+	c.startedAfter(n, e.T)
+	wait := phaseReduceWait
+	if e.Attempt.Kind == traces.Map {
+		wait = phaseMapWait
+		j.launchedMaps++
+		j.SplitLocality.add(e.SplitLocality)
+	} else {
+		j.launchedReds++
+	}
+	j.ranFrom(e.T)
+	x := taskOf(e.Attempt.Task)
+	if since, ok := live.waiting[x]; ok {
+		c.phases[wait].Add(e.T - since)
+		if wait == phaseMapWait {
+			j.MapWaitMs += ms(max(0, e.T-max(since, j.started)))
+		}
+		delete(live.waiting, x)
+	}
+	load := c.loads.Started(e.Node, e.T, j.Name, e.Attempt.Kind)
+	if _, again := live.running[attempt{x, e.Attempt.Number}]; !again {
+		c.runs(j, live, x.kind, n, 1)
+	}
+	live.running[attempt{x, e.Attempt.Number}] = start{t: e.T, node: n, replica: e.ReplicaLocality, load: load}
+}
+
+func (c *Collector) finished(e *traces.AttemptFinished) {
+	j, live := c.alive(e.Attempt.Job)
+	x := taskOf(e.Attempt.Task)
+	isMap := e.Attempt.Kind == traces.Map
+	if e.Unlaunched && isMap {
+		j.SplitLocality.add(e.SplitLocality)
+	}
+	s, ran := live.running[attempt{x, e.Attempt.Number}]
+	delete(live.running, attempt{x, e.Attempt.Number})
+	if ran {
+		c.runs(j, live, x.kind, s.node, -1)
+		c.used(j, x.kind, s, e.T)
+		c.loads.Ended(s.node.Node, s.load, s.t, e.T, e.Counters.CPUMs)
+	}
+	if j.hadoop != nil && len(live.running) == 0 { // the job's end was recorded before that of its last attempt, so its lists can be freed only now
+		defer j.rest()
+	}
+	switch e.Outcome {
+	case traces.Failed:
+		j.Attempts.Failed++
+		j.FirstError = cmp.Or(j.FirstError, e.Error)
+		return
+	case traces.Killed:
+		j.Attempts.Killed++
+		if ran {
+			c.figures.KilledMs += ms(max(0, e.T-s.t))
+		}
+		return
+	case traces.Unfinished:
+		return
+	}
+	j.Attempts.OK++
+	j.Bytes.add(e.Counters.HDFSReadBytes, e.Counters.ShuffleBytes, e.Counters.HDFSWrittenBytes)
+	if isMap {
+		j.Records.MapInput = traces.AddCount(j.Records.MapInput, e.Counters.InputRecords)
+		j.Records.MapOutput = traces.AddCount(j.Records.MapOutput, e.Counters.OutputRecords)
+	} else {
+		j.Records.ReduceOutput = traces.AddCount(j.Records.ReduceOutput, e.Counters.OutputRecords)
+	}
+	if isMap {
+		if e.Counters.CPUMs > 0 {
+			c.figures.mapCPUMs, c.figures.mapCPUs = c.figures.mapCPUMs+float64(e.Counters.CPUMs), c.figures.mapCPUs+1
+		}
+		c.mapped(j, s.replica, e.Counters.HDFSReadBytes, e.T)
+	}
+	if n, ok := live.planned[x]; ok && isMap {
+		c.figures.Plan.Maps++
+		if ran && s.node.Node == n {
+			c.figures.Plan.OnNode++
+		}
+		delete(live.planned, x)
+	}
+	if !ran {
+		return
+	}
+	c.useful(j, x.kind, s.t, e.T)
+	if isMap {
+		c.mapDone(j, live, s.node)
+		j.MapTime = traces.Time(traces.AddCount(int64(j.MapTime), int64(e.T-s.t)))
+		if e.Counters.MapOutputBytes > 0 {
+			if live.put == nil {
+				live.put = map[*Node]int64{}
+			}
+			live.put[s.node] = traces.AddCount(live.put[s.node], e.Counters.MapOutputBytes)
+		}
+		if e.MapDone != 0 {
+			done := within(e.MapDone, s.t, e.T)
+			c.phases[phaseMapRead].Add(done - s.t)
+			c.phases[phaseMapMerge].Add(e.T - done)
+		}
+		return
+	}
+	j.ReduceTime = traces.Time(traces.AddCount(int64(j.ReduceTime), int64(e.T-s.t)))
+	j.placed(live, s.node, e.Counters.ShuffleBytes)
+	if e.ShuffleDone != 0 && e.SortDone != 0 {
+		shuffled := within(e.ShuffleDone, s.t, e.T)
+		sorted := within(e.SortDone, shuffled, e.T)
+		c.phases[phaseShuffle].Add(shuffled - s.t)
+		c.figures.shufflesMs += ms(max(0, shuffled-max(s.t, j.lastMap)))
+		c.figures.shuffles++
+		c.phases[phaseSort].Add(sorted - shuffled)
+		c.phases[phaseReduceRun].Add(e.T - sorted)
+	}
+}
+
+// mapped counts a map that succeeded by where its input was.
+func (c *Collector) mapped(j *Job, level traces.Level, bytes int64, end traces.Time) {
+	c.figures.Locality.Add(level)
+	j.Locality.Add(level)
+	c.figures.inputRead(level, bytes)
+	j.lastMap = max(j.lastMap, end)
+}
+
+// useful counts the time of an attempt that succeeded.
+func (c *Collector) useful(j *Job, kind traces.TaskKind, from, to traces.Time) {
+	c.usefulMiBMs = traces.AddCount(c.usefulMiBMs, j.space(kind, to-from))
+	if kind == traces.Map {
+		j.longestMap = max(j.longestMap, to-from)
+		c.phases[phaseMap].Add(to - from)
+		return
+	}
+	c.phases[phaseReduce].Add(to - from)
+	rest := to - max(from, min(j.lastMap, to))
+	j.longestRest = max(j.longestRest, rest)
+	c.reduceMs.Add(rest)
+}
+
+// within returns t, or the nearest time from start to end: phases end by the clock of another host
+// than their attempt.
+func within(t, start, end traces.Time) traces.Time { return max(start, min(t, end)) }
+
+// used adds an attempt's duration to the busy time of its node. It also adds
+// the container's memory times the duration to the sum over the cluster.
+func (c *Collector) used(j *Job, kind traces.TaskKind, s start, until traces.Time) {
+	c.ran[1] = max(c.ran[1], until)
+	s.node.busy = traces.Time(traces.AddCount(int64(s.node.busy), int64(until-s.t)))
+	c.sizesKnown = c.sizesKnown && j.containerBytes[kind&1] > 0
+	c.usedMiBMs = traces.AddCount(c.usedMiBMs, j.space(kind, until-s.t))
+}
+
+// space returns the memory of a container of the job, in MiB, times a duration in
+// ms. It is 0 if the memory is not known.
+func (j *Job) space(kind traces.TaskKind, d traces.Time) int64 {
+	ms, mib := d.Milliseconds(), j.containerBytes[kind&1]>>20
+	if ms <= 0 || mib <= 0 {
+		return 0
+	}
+	return ms * min(mib, math.MaxInt64/ms)
+}
