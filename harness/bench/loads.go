@@ -166,7 +166,9 @@ func synthetic(name string, nodes, tasks int, how setting) Load {
 		About: fmt.Sprintf("%d tasks of jobs of 1 to 2,000 maps on %d nodes%s", tasks, nodes, how),
 		config: func(seed uint64) (*sim.Config, error) {
 			s := &made{blocks: blocks{topology(nodes), draw.Stream(seed, "places")}, sizes: draw.Stream(seed, "sizes"), left: tasks}
-			s.gapMs = 22_000.0 / (0.8 * float64(nodes*slotsPerNode)) // ms between arrivals for each task: after a job with n tasks, the next job arrives n times gapMs later
+			// ms between arrivals for each task: after a job with n tasks, the next job arrives n times
+			// gapMs later
+			s.gapMs = 22_000.0 / (0.8 * float64(nodes*slotsPerNode))
 			return config(nodes, s, how, seed)
 		},
 	}

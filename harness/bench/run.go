@@ -21,24 +21,25 @@ import (
 // Measure has the figures of one run of a benchmark: time, memory, and what was
 // simulated.
 type Measure struct {
-	Load            string                `json:"load"`
-	Nodes           int                   `json:"nodes"`
-	Tasks           int64                 `json:"tasks"` // number of attempts that succeeded, over all simulations
-	Seconds         float64               `json:"seconds"`
-	TasksPerSecond  float64               `json:"tasksPerSecond"`
-	EventsPerSecond float64               `json:"eventsPerSecond"`
-	AllocsPerEvent  float64               `json:"allocsPerEvent"`
-	PeakBytes       int64                 `json:"peakBytes"` // peak resident memory of this process, in bytes; 0 if the operating system does not tell
-	CPUSeconds      float64               `json:"cpuSeconds"`
-	Jobs            int                   `json:"jobs"`
-	Beats           int64                 `json:"heartbeats"`
-	Locality        map[string]float64    `json:"locality"` // by level (cache, node, rack, off): share of the maps whose input was that near
-	VirtualSeconds  float64               `json:"virtualSeconds"`
-	PeakTasks       int64                 `json:"peakTasks"`
-	Counters        *Counters             `json:"counters,omitempty"` // nil if the processor's counters could not be read
-	Uncounted       error                 `json:"-"`                  // why they could not
-	Digest          traces.ScheduleDigest `json:"-"`
-	ScheduleDigest  string                `json:"scheduleDigest"`
+	Load            string  `json:"load"`
+	Nodes           int     `json:"nodes"`
+	Tasks           int64   `json:"tasks"` // number of attempts that succeeded, over all simulations
+	Seconds         float64 `json:"seconds"`
+	TasksPerSecond  float64 `json:"tasksPerSecond"`
+	EventsPerSecond float64 `json:"eventsPerSecond"`
+	AllocsPerEvent  float64 `json:"allocsPerEvent"`
+	// peak resident memory of this process, in bytes; 0 if the operating system does not tell
+	PeakBytes      int64                 `json:"peakBytes"`
+	CPUSeconds     float64               `json:"cpuSeconds"`
+	Jobs           int                   `json:"jobs"`
+	Beats          int64                 `json:"heartbeats"`
+	Locality       map[string]float64    `json:"locality"` // by level (cache, node, rack, off): share of the maps whose input was that near
+	VirtualSeconds float64               `json:"virtualSeconds"`
+	PeakTasks      int64                 `json:"peakTasks"`
+	Counters       *Counters             `json:"counters,omitempty"` // nil if the processor's counters could not be read
+	Uncounted      error                 `json:"-"`                  // why they could not
+	Digest         traces.ScheduleDigest `json:"-"`
+	ScheduleDigest string                `json:"scheduleDigest"`
 }
 
 // Run runs a benchmark once. The measured time includes reading the
@@ -81,7 +82,8 @@ func (l *Load) Run(ctx context.Context) (*Measure, error) {
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
-	m := &Measure{Load: l.Name, Nodes: l.Nodes, Seconds: time.Since(start).Seconds(), CPUSeconds: (cputime.Used() - cpu).Seconds(), PeakBytes: peak()}
+	m := &Measure{Load: l.Name, Nodes: l.Nodes, Seconds: time.Since(start).Seconds(), CPUSeconds: (cputime.Used() - cpu).Seconds(),
+		PeakBytes: peak()}
 	sums, unread := counting.sums()
 	runtime.ReadMemStats(&after)
 	events, maps := int64(0), int64(0)

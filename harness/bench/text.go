@@ -32,7 +32,8 @@ func (l *Load) Median(ctx context.Context, repeat int, told func(done int)) (*Me
 			return nil, err
 		}
 		if len(runs) > 0 && m.ScheduleDigest != runs[0].ScheduleDigest {
-			return nil, fmt.Errorf("load %s: schedules %s and %s of the same input and seed: the simulator is at fault", l.Name, runs[0].ScheduleDigest, m.ScheduleDigest)
+			return nil, fmt.Errorf("load %s: schedules %s and %s of the same input and seed: the simulator is at fault", l.Name,
+				runs[0].ScheduleDigest, m.ScheduleDigest)
 		}
 		runs = append(runs, m)
 	}
@@ -43,7 +44,8 @@ func (l *Load) Median(ctx context.Context, repeat int, told func(done int)) (*Me
 // Doc returns a table of measured figures, with one row for each benchmark. It has
 // the processor's counters if they could be read, and otherwise says why not.
 func Doc(measures []*Measure) doc.Doc {
-	t := &doc.Table{Columns: []string{"load", "nodes", "tasks", "seconds", "CPU seconds", "tasks/s", "events/s", "allocs/event", "peak MB", "digest"}}
+	t := &doc.Table{Columns: []string{"load", "nodes", "tasks", "seconds", "CPU seconds", "tasks/s", "events/s", "allocs/event", "peak MB",
+		"digest"}}
 	var uncounted error
 	for _, m := range measures {
 		uncounted = cmp.Or(uncounted, m.Uncounted)
@@ -58,7 +60,8 @@ func Doc(measures []*Measure) doc.Doc {
 			doc.Fixed(float64(m.PeakBytes)/1e6, 0, ""), doc.Words(m.ScheduleDigest),
 		}
 		if uncounted == nil {
-			cells = append(cells, doc.Fixed(m.Counters.Cycles, 0, ""), doc.Fixed(m.Counters.Instructions, 0, ""), doc.Fixed(m.Counters.CacheMisses, 1, ""))
+			cells = append(cells, doc.Fixed(m.Counters.Cycles, 0, ""), doc.Fixed(m.Counters.Instructions, 0, ""),
+				doc.Fixed(m.Counters.CacheMisses, 1, ""))
 		}
 		t.Add(cells...)
 	}

@@ -20,7 +20,8 @@ func metricsBy(by string, names []string) ([]metric, error) {
 	list, err := metricsOf(names)
 	whole := func(m metric) bool { return !m.OfJobs() }
 	if i := slices.IndexFunc(list, whole); i >= 0 && len(names) > 0 && !slices.Contains(names, "all") {
-		return nil, fmt.Errorf("metric %s is not one of jobs, so it has no value by %s; want one such as jobCompletion, waiting.p95 or slowdown", list[i].Name, by)
+		return nil, fmt.Errorf("metric %s is not one of jobs, so it has no value by %s; want one such as "+
+			"jobCompletion, waiting.p95 or slowdown", list[i].Name, by)
 	}
 	return slices.DeleteFunc(list, whole), err
 }

@@ -184,12 +184,12 @@ func Runs(dirs []string, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	opened, trials, warnings, err := load(dirs, o)
+	l, err := load(dirs, o)
 	if err != nil {
 		return nil, err
 	}
-	unlike := apartWorkloads(opened, trials)
-	warnings = append(unlike, warnings...)
+	trials, unlike := l.trials, apartWorkloads(l.runs, l.trials)
+	warnings := append(slices.Clone(unlike), l.warnings...)
 	byWorkload := map[string][]trial{}
 	for _, t := range trials {
 		byWorkload[t.workload] = append(byWorkload[t.workload], t)
@@ -198,7 +198,7 @@ func Runs(dirs []string, o Options) (*Report, error) {
 	if err := bounded(byWorkload, len(metrics)); err != nil {
 		return nil, err
 	}
-	r := &Report{Steering: steering(trials), trials: trials, runs: opened, unlikeWork: unlike}
+	r := &Report{Steering: steering(trials), trials: trials, runs: l.runs, unlikeWork: unlike}
 	warnings = slices.Concat(r.starved(), madeUpWarning(trials), warnings)
 	warnings = append(warnings, equalSchedules(trials)...)
 	warnings = append(warnings, series(trials)...)
@@ -225,11 +225,12 @@ func Runs(dirs []string, o Options) (*Report, error) {
 	} else if len(workloads) > 1 {
 		var incomplete []string
 		if together, incomplete = joinWorkloads(trials, len(workloads)); len(incomplete) > 0 {
-			warnings = append(warnings, fmt.Sprintf("not every workload is there in %s: left out of all workloads together", strings.Join(incomplete, ", ")))
+			warnings = append(warnings, fmt.Sprintf("not every workload is there in %s: left out of all workloads together",
+				strings.Join(incomplete, ", ")))
 		}
 	}
 	if o.Where == nil {
-		err = r.thresholds(opened, o.Apart, workloads, trials)
+		err = r.thresholds(l.runs, o.Apart, workloads, trials)
 	}
 	if err != nil {
 		return nil, err
@@ -254,7 +255,8 @@ func bounded(byWorkload map[string][]trial, metrics int) error {
 		pairs += models * (models - 1) / 2 * metrics
 	}
 	if pairs > mostPairs {
-		return fmt.Errorf("compare: %d pairs of models in all workloads and metrics, want at most %d; choose some with --where, --metric", pairs, mostPairs)
+		return fmt.Errorf("compare: %d pairs of models in all workloads and metrics, want at most %d; choose some with --where, --metric",
+			pairs, mostPairs)
 	}
 	return nil
 }
@@ -315,10 +317,13 @@ func newPair(m metric, as, bs []trial, w *warnings) (Pair, stats.Comparison) {
 	pairedA, pairedB, again := distinctPairs(as, bs)
 	p.Paired = len(pairedA) > 0
 	if !p.Paired {
-		w.from(both, []string{"no repeat of a run has both, so they are compared without pairs; what changed on the cluster between the runs is in the difference"})
+		w.from(both, []string{"no repeat of a run has both, so they are compared without pairs; what changed on the cluster between the runs " +
+			"is in the difference"})
 		as, bs = distinct(as), distinct(bs)
 	} else {
-		if lost := len(as) + len(bs) - 2*len(pairedA) - again; lost > 0 && !labelled(p.A, config.ModelRecorded) && !labelled(p.B, config.ModelRecorded) { // a trace is there once, however many its replays are
+		// a trace is there once, however many its replays are
+		if lost := len(as) + len(bs) - 2*len(pairedA) - again; lost > 0 && !labelled(p.A, config.ModelRecorded) &&
+			!labelled(p.B, config.ModelRecorded) {
 			w.add("%s: %d without a partner in the same repeat left out of their difference", both, lost)
 		}
 		as, bs = pairedA, pairedB
@@ -365,10 +370,12 @@ func drifts(m metric, trials []trial, w *warnings) {
 		}
 		relative := mapped(of, func(t trial) float64 { return m.of(t) / median[t.model] })
 		if d := stats.DriftOf(relative); d.P < 1-stats.Level {
-			w.add("drifts: %+.1f%% from the first to the last trial of %s (%s); was the cluster warm, and otherwise idle?", 100*d.Change, of[0].folder, pText(d.P))
+			w.add("drifts: %+.1f%% from the first to the last trial of %s (%s); was the cluster warm, and otherwise idle?", 100*d.Change,
+				of[0].folder, pText(d.P))
 		}
 		if skip := stats.WarmUp(relative); skip > 0 {
-			w.add("the first %d of %d trials of %s are off the rest, as of a cluster that was not warm yet; warmups: %d in the experiment runs as many before the first measured one", skip, len(of), of[0].folder, skip)
+			w.add("the first %d of %d trials of %s are off the rest, as of a cluster that was not warm yet; warmups: %d in the experiment runs "+
+				"as many before the first measured one", skip, len(of), of[0].folder, skip)
 		}
 	}
 }

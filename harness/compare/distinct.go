@@ -86,7 +86,8 @@ func equalSchedules(trials []trial) []string {
 			if n == len(of) {
 				continue
 			}
-			text := fmt.Sprintf("%s under %s: %d trials have only %d different schedules, by their digests, and count as %d repeats", w, model, len(of), n, n)
+			text := fmt.Sprintf("%s under %s: %d trials have only %d different schedules, by their digests, and count as %d repeats", w, model,
+				len(of), n, n)
 			if n == 1 {
 				text = fmt.Sprintf("%s under %s: %d trials have one and the same schedule, by its digest, and count as 1 repeat", w, model, len(of))
 			}
@@ -105,7 +106,8 @@ func series(trials []trial) []string {
 	var list []string
 	for _, model := range modelsOf(trials) {
 		if slices.ContainsFunc(trials, func(t trial) bool { return t.model == model && t.goesOn }) {
-			list = append(list, model+" keeps what it learns from trial to trial: its trials are a series and no independent repeats, so intervals and p-values say too little; "+
+			list = append(list, model+" keeps what it learns from trial to trial: its trials are a series and no independent repeats, so "+
+				"intervals and p-values say too little; "+
 				"--where 'repeat!=1' leaves out the first, and a run of the same file with state: fresh shows what the state is worth")
 		}
 	}

@@ -49,7 +49,8 @@ func (r *Report) differences() string {
 	})
 	best := models[0]
 	if len(models) == 1 {
-		return fmt.Sprintf("Under %s the %s is %s; there is no other model to compare it with.%s %s", best.Model, noun, r.median(&best), r.recorded(), r.origin())
+		return fmt.Sprintf("Under %s the %s is %s; there is no other model to compare it with.%s %s", best.Model, noun, r.median(&best),
+			r.recorded(), r.origin())
 	}
 	// The difference is from the cluster's own scheduler, or from the next best model.
 	other := models[1]
@@ -64,12 +65,14 @@ func (r *Report) differences() string {
 	if lower && r.Unit != "s" {
 		word = "lowest"
 	}
-	leads := fmt.Sprintf("%s has the %s %s, %s, against %s under %s%s", best.Model, word, noun, r.median(&best), r.value(&other), other.Model, r.others(best.Model, other.Model, models))
+	leads := fmt.Sprintf("%s has the %s %s, %s, against %s under %s%s", best.Model, word, noun, r.median(&best), r.value(&other),
+		other.Model, r.others(best.Model, other.Model, models))
 	rest := r.recorded() + r.unlike() + " " + r.origin()
 	told, not := r.apartFrom(best.Model, models[1:])
 	switch {
 	case len(told) == 0 && best.Median == other.Median && p.DiffPct == 0:
-		return fmt.Sprintf("No difference: the %s is %s under %s and as much under %s%s.%s", noun, r.median(&best), best.Model, other.Model, r.others(best.Model, other.Model, models), rest)
+		return fmt.Sprintf("No difference: the %s is %s under %s and as much under %s%s.%s", noun, r.median(&best), best.Model, other.Model,
+			r.others(best.Model, other.Model, models), rest)
 	case len(told) == 0 && !p.CI95Pct.Bounded():
 		return fmt.Sprintf("Not told: %s, but %s of trials gives no interval.%s", leads, printable.Count(p.Runs, "pair"), rest)
 	case len(told) == 0:

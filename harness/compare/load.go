@@ -30,94 +30,113 @@ type trial struct {
 	decisions      *measure.Decisions // what became of the scheduler model's decisions; nil if the model decided nothing
 }
 
+// loading is what has been read of the runs of a comparison.
+type loading struct {
+	Options
+	runs     []*results.Run
+	trials   []trial
+	warnings []string
+	leftOut  int // trials that do not fulfil the condition
+}
+
 // load opens the given run folders and reads their finished trials.
-func load(dirs []string, o Options) ([]*results.Run, []trial, []string, error) {
-	var trials []trial
-	var warnings []string
-	var experiments []runs.File
-	leftOut := 0
+func load(dirs []string, o Options) (*loading, error) {
+	l := &loading{Options: o}
 	dirs, err := resolved(dirs)
 	if err != nil {
-		return nil, nil, nil, fmt.Errorf("compare: %w", err)
+		return nil, fmt.Errorf("compare: %w", err)
 	}
-	var all []*results.Run
 	worlds := map[string]bool{}
 	for _, dir := range dirs {
 		run, err := results.Open(dir, o.Unverified)
 		if err != nil {
-			return nil, nil, nil, fmt.Errorf("compare: %w", err)
+			return nil, fmt.Errorf("compare: %w", err)
 		}
-		all, worlds[run.Manifest().World] = append(all, run), true
+		l.runs, worlds[run.Manifest().World] = append(l.runs, run), true
 	}
-	if differ := unlikeClusters(all); len(differ) > 0 {
-		o.Apart = true
-		warnings = append(warnings, differ...)
+	if differ := unlikeClusters(l.runs); len(differ) > 0 {
+		l.Apart = true
+		l.warnings = append(l.warnings, differ...)
 	}
 	if len(worlds) > 1 {
-		o.Apart = true
-		warnings = append(warnings, "some runs are simulated and others measured: they are kept apart, and their trials are not pairs")
+		l.Apart = true
+		l.warn("some runs are simulated and others measured: they are kept apart, and their trials are not pairs")
 	}
+	var experiments []runs.File
 	for i, dir := range dirs {
-		if o.Apart && slices.ContainsFunc(dirs[:i], func(d string) bool { return filepath.Base(d) == filepath.Base(dir) }) {
-			return nil, nil, nil, fmt.Errorf("compare: two run folders are named %s, and runs are told apart by these names: rename one", filepath.Base(dir))
+		if l.Apart && slices.ContainsFunc(dirs[:i], func(d string) bool { return filepath.Base(d) == filepath.Base(dir) }) {
+			return nil, fmt.Errorf("compare: two run folders are named %s, and runs are told apart by these names: rename one", filepath.Base(dir))
 		}
-		run := all[i]
-		warnings = append(warnings, run.Warnings()...)
-		m := run.Manifest()
-		if m.State == runs.Running {
-			warnings = append(warnings, fmt.Sprintf("%s still runs: only its finished trials are compared", dir))
+		if err := l.add(i, dir); err != nil {
+			return nil, err
 		}
-		warnings = append(warnings, unfinished(m)...)
-		if len(run.Trials) == 0 {
-			why := ""
-			for _, text := range runs.Failures(m.Trials) {
-				why += "; " + text
-			}
-			if m.World != runs.WorldSimulated || waiting(&m) > 0 { // a simulated trial fails again
-				why += "; heddle run --resume " + dir + " continues the run"
-			}
-			return nil, nil, nil, fmt.Errorf("compare: %s: %w%s", dir, ErrNoTrial, why)
-		}
-		for _, r := range run.Trials {
-			t, warning, err := read(run, &r)
-			if err != nil {
-				return nil, nil, nil, fmt.Errorf("compare: %w", err)
-			}
-			if !o.Where.Match(&results.Row{Run: filepath.Base(dir), World: run.World(&r), Trial: &r, Figures: t.figures}) {
-				leftOut++
-				continue
-			}
-			if warning != "" {
-				warnings = append(warnings, warning)
-			}
-			if m.World == runs.WorldSimulated {
-				for _, w := range r.Warnings { // keep each warning once, since all trials of a simulation have the same ones
-					if text := m.Name + ": " + w; !slices.Contains(warnings, text) {
-						warnings = append(warnings, text)
-					}
-				}
-			}
-			t.run, t.folder, t.simulated, t.goesOn = i, filepath.Base(dir), run.World(&r) == runs.WorldSimulated, r.StateOf != ""
-			if o.Apart {
-				t.model = t.folder + "/" + t.model
-			}
-			trials = append(trials, t)
-		}
-		experiment, _ := run.File("experiment.yaml")
+		experiment, _ := l.runs[i].File("experiment.yaml")
 		experiments = append(experiments, experiment)
 		for j := range i {
-			if experiments[i] != experiments[j] && shareModel(trials, i, j) {
-				warnings = append(warnings, fmt.Sprintf("%s and %s are of different experiments, and models of the same name are taken as the same; --apart keeps runs apart", dirs[j], dir))
+			if experiments[i] != experiments[j] && shareModel(l.trials, i, j) {
+				l.warn("%s and %s are of different experiments, and models of the same name are taken as the same; --apart keeps runs apart", dirs[j],
+					dir)
 			}
 		}
 	}
-	if len(trials) == 0 {
-		return nil, nil, nil, errors.New("compare: no finished trial fulfils the condition")
+	if len(l.trials) == 0 {
+		return nil, errors.New("compare: no finished trial fulfils the condition")
 	}
-	if leftOut > 0 {
-		warnings = append(warnings, fmt.Sprintf("%d of %d finished trials do not fulfil the condition and are left out", leftOut, leftOut+len(trials)))
+	if l.leftOut > 0 {
+		l.warn("%d of %d finished trials do not fulfil the condition and are left out", l.leftOut, l.leftOut+len(l.trials))
 	}
-	return all, trials, warnings, nil
+	return l, nil
+}
+
+func (l *loading) warn(format string, args ...any) {
+	l.warnings = append(l.warnings, fmt.Sprintf(format, args...))
+}
+
+// add reads the finished trials of run i.
+func (l *loading) add(i int, dir string) error {
+	run := l.runs[i]
+	m := run.Manifest()
+	l.warnings = append(l.warnings, run.Warnings()...)
+	if m.State == runs.Running {
+		l.warn("%s still runs: only its finished trials are compared", dir)
+	}
+	l.warnings = append(l.warnings, unfinished(m)...)
+	if len(run.Trials) == 0 {
+		why := ""
+		for _, text := range runs.Failures(m.Trials) {
+			why += "; " + text
+		}
+		if m.World != runs.WorldSimulated || waiting(&m) > 0 { // a simulated trial fails again
+			why += "; heddle run --resume " + dir + " continues the run"
+		}
+		return fmt.Errorf("compare: %s: %w%s", dir, ErrNoTrial, why)
+	}
+	for _, r := range run.Trials {
+		t, warning, err := read(run, &r)
+		if err != nil {
+			return fmt.Errorf("compare: %w", err)
+		}
+		if !l.Where.Match(&results.Row{Run: filepath.Base(dir), World: run.World(&r), Trial: &r, Figures: t.figures}) {
+			l.leftOut++
+			continue
+		}
+		if warning != "" {
+			l.warn("%s", warning)
+		}
+		if m.World == runs.WorldSimulated {
+			for _, w := range r.Warnings { // keep each warning once, since all trials of a simulation have the same ones
+				if text := m.Name + ": " + w; !slices.Contains(l.warnings, text) {
+					l.warn("%s", text)
+				}
+			}
+		}
+		t.run, t.folder, t.simulated, t.goesOn = i, filepath.Base(dir), run.World(&r) == runs.WorldSimulated, r.StateOf != ""
+		if l.Apart {
+			t.model = t.folder + "/" + t.model
+		}
+		l.trials = append(l.trials, t)
+	}
+	return nil
 }
 
 // shareModel reports whether the runs with index i and j have a scheduler model
@@ -191,7 +210,8 @@ func joinWorkloads(trials []trial, workloads int) (joined []trial, incomplete []
 		if !ok {
 			i = len(joined)
 			at[k] = i
-			joined, count = append(joined, trial{run: t.run, folder: t.folder, simulated: t.simulated, repeat: t.repeat, model: t.model, started: t.started}), append(count, 0)
+			joined, count = append(joined, trial{run: t.run, folder: t.folder, simulated: t.simulated, repeat: t.repeat, model: t.model,
+				started: t.started}), append(count, 0)
 		}
 		joined[i].figures = append(joined[i].figures, t.figures...)
 		digests[i] = append(digests[i], t.workload+" "+t.digest)

@@ -111,9 +111,12 @@ func (r *Report) SteeringDoc() (d doc.Doc) {
 }
 
 // terms says what the columns of SteeringDoc mean.
-const terms = doc.Text("A decision sends a container to a node. It is honoured if a container of the decided job and kind started there, and none in its place. " +
-	"The job's ApplicationMaster then chooses the map that the container runs: by its rules a map that failed before (rerun), one with a block on the node, one with a block on the rack, or any. " +
-	"Heddle predicts which map it takes, and by which rule. A map as predicted is the very one; another one may have the same locality. Counts by rule are of the rule that was expected, not of where maps then ran. " +
+const terms = doc.Text("A decision sends a container to a node. It is honoured if a container of the decided job and kind started " +
+	"there, and none in its place. " +
+	"The job's ApplicationMaster then chooses the map that the container runs: by its rules a map that failed before (rerun), one with a " +
+	"block on the node, one with a block on the rack, or any. " +
+	"Heddle predicts which map it takes, and by which rule. A map as predicted is the very one; another one may have the same locality. " +
+	"Counts by rule are of the rule that was expected, not of where maps then ran. " +
 	"Otherwise are decisions that were not honoured, and honoured ones whose container ran another map.")
 
 // mostAllPairs is up to how many models of a table have each pair of them drawn. Of more
@@ -136,7 +139,8 @@ func (r *Report) Forests(workload string) (d doc.Doc) {
 		f := byUnit[unit]
 		if f == nil {
 			f = &doc.Forest{
-				Name: "differences", Title: workload + ": differences in " + cmp.Or(unit, "the metric's unit"), Shared: true, What: "which against which", Ours: "difference, 95 %",
+				Name: "differences", Title: workload + ": differences in " + cmp.Or(unit, "the metric's unit"), Shared: true,
+				What: "which against which", Ours: "difference, 95 %",
 				DotText: "a pair of repeats",
 			}
 			if len(t.Models) == 2 {
@@ -147,7 +151,8 @@ func (r *Report) Forests(workload string) (d doc.Doc) {
 		}
 		for i := range t.Pairs {
 			p := &t.Pairs[i]
-			if labelled(p.A, config.ModelRecorded) || labelled(p.B, config.ModelRecorded) { // a recording is no model; fidelity compares its replays with it
+			// a recording is no model; fidelity compares its replays with it
+			if labelled(p.A, config.ModelRecorded) || labelled(p.B, config.ModelRecorded) {
 				continue
 			}
 			if len(t.Models) <= mostAllPairs || p.A == t.Models[0].Model {
@@ -165,7 +170,8 @@ func (r *Report) Forests(workload string) (d doc.Doc) {
 func (r *Report) forestRow(workload string, m *measure.Metric, p *Pair, unit string) doc.ForestRow {
 	row := doc.ForestRow{
 		Group: m.Name, About: m.Text, Name: p.B + " against " + p.A, Unit: unit,
-		Ours: doc.Point{Value: float64(p.DiffPct), Lo: p.CI95Pct[0], Hi: p.CI95Pct[1]}, Asked: math.NaN(), Published: math.NaN(), Room: doc.Point{Value: math.NaN()},
+		Ours: doc.Point{Value: float64(p.DiffPct), Lo: p.CI95Pct[0], Hi: p.CI95Pct[1]}, Asked: math.NaN(), Published: math.NaN(),
+		Room: doc.Point{Value: math.NaN()},
 		Dots: p.each, Tone: doc.Faint, Text: p.words(unit),
 	}
 	if m.Better != "" {
@@ -221,7 +227,8 @@ func (r *Report) Trials() *doc.Table {
 		if t.simulated {
 			where = "simulated"
 		}
-		row := []doc.Cell{doc.Words(t.folder), doc.Words(t.name), doc.Words(t.workload), doc.Words(t.model), doc.Count(t.repeat), doc.Words(where)}
+		row := []doc.Cell{doc.Words(t.folder), doc.Words(t.name), doc.Words(t.workload), doc.Words(t.model), doc.Count(t.repeat),
+			doc.Words(where)}
 		for _, m := range known {
 			row = append(row, doc.Number(m.of(t), m.Unit))
 		}

@@ -108,7 +108,8 @@ func (t Table) parts() doc.Doc {
 	}
 	d := doc.Doc{x}
 	if len(columns) < len(t.Models)-1 {
-		d = append(d, doc.Notes{fmt.Sprintf("the table has %d models, so each is compared with %s; --json has all pairs", len(t.Models), columns[0].Model)})
+		d = append(d, doc.Notes{fmt.Sprintf("the table has %d models, so each is compared with %s; --json has all pairs", len(t.Models),
+			columns[0].Model)})
 	}
 	return append(d, doc.Notes(t.Warnings))
 }
@@ -138,7 +139,8 @@ func ThresholdTable(list []Threshold) *doc.Table {
 	x := &doc.Table{Name: "thresholds", Columns: []string{"threshold", "metric", "workload", "verdict", "figure", "value", "n"}}
 	for _, t := range list {
 		tone := map[Verdict]doc.Tone{Met: doc.Good, Missed: doc.Bad, Untold: doc.Notable}[t.Verdict]
-		x.Add(doc.Words(t.Text), doc.Words(t.Metric), doc.Words(t.Workload), doc.Words(string(t.Verdict)).In(tone), doc.Words(t.Figure), t.value(), doc.Count(t.Runs))
+		x.Add(doc.Words(t.Text), doc.Words(t.Metric), doc.Words(t.Workload), doc.Words(string(t.Verdict)).In(tone), doc.Words(t.Figure),
+			t.value(), doc.Count(t.Runs))
 	}
 	return x
 }

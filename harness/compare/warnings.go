@@ -129,6 +129,7 @@ func speeds(workload string, trials []trial) []string {
 	if slow == "" {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s: the same maps took %.0f %% more CPU time under %s than under %s: either processors were slower in those trials, or tasks slowed each other or read more over the network; --metric %s shows all models",
+	return []string{fmt.Sprintf("%s: the same maps took %.0f %% more CPU time under %s than under %s: either processors were slower in "+
+		"those trials, or tasks slowed each other or read more over the network; --metric %s shows all models",
 		workload, 100*(most-1), slow, fast, measure.MapCPU)}
 }

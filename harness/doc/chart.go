@@ -190,7 +190,8 @@ func (a axis) ticks() (list []float64) {
 		if len(list) <= mostTicks {
 			return list
 		}
-		list = slices.DeleteFunc(list, func(v float64) bool { l := math.Log10(v); return math.Abs(l-math.Round(l)) > 1e-6 }) // powers of ten alone
+		// powers of ten alone
+		list = slices.DeleteFunc(list, func(v float64) bool { l := math.Log10(v); return math.Abs(l-math.Round(l)) > 1e-6 })
 		each := (len(list) + mostTicks - 1) / mostTicks
 		var some []float64
 		for i := 0; i < len(list); i += each {

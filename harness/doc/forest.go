@@ -59,7 +59,8 @@ type strip func(v float64) (place float64, beyond int)
 // forest writes a forest as a table with a picture in each row, whose size follows
 // that of the page. Everything is in the table in words too.
 func (h *hypertext) forest(t *Forest) {
-	h.add(`<div class="scroll" tabindex="0" role="group" aria-label="%s"><table class="forest"><caption>%[1]s</caption><thead><tr><th scope="col">%s</th><td class="strip">`,
+	h.add(`<div class="scroll" tabindex="0" role="group" aria-label="%s"><table class="forest"><caption>%[1]s</caption><thead><tr><th `+
+		`scope="col">%s</th><td class="strip">`,
 		escaped(t.Title), escaped(cmp.Or(t.What, "effect")))
 	t.head(&h.canvas)
 	h.add(`</td><th scope="col">%s</th></tr></thead>`+"\n<tbody>", escaped(cmp.Or(t.Ours, "ours, 95 %")))
@@ -193,7 +194,8 @@ func (s *canvas) strip(r *ForestRow, place strip, width, height int) {
 		span(r.Ours.Lo, r.Ours.Hi, tone, `fill="`+colour+`"`, 2.4)
 		for _, v := range []float64{r.Ours.Lo, r.Ours.Hi} {
 			if p, beyond := place(v); beyond != 0 {
-				s.add(`<svg x="%.2f%%" overflow="visible"><path class="%s" d="M%d -5v10l%d -5z" fill="%s"/></svg>`, p, tone, -8*beyond, 8*beyond, colour)
+				s.add(`<svg x="%.2f%%" overflow="visible"><path class="%s" d="M%d -5v10l%d -5z" fill="%s"/></svg>`, p, tone, -8*beyond, 8*beyond,
+					colour)
 			} else if r.degenerate() {
 				s.add(`<line class="%s" x1="%.2f%%" y1="-8" x2="%.2f%%" y2="8" stroke="%s" stroke-width="2.4"/>`, tone, p, p, colour)
 			}
@@ -262,12 +264,14 @@ func (t *Forest) legend(s *canvas) {
 		s.add(`%s</span> `, escaped(text))
 	}
 	mark("value and 95 % interval", func(r *ForestRow) { r.Ours = Point{0, -1, 1} }, func(*ForestRow) bool { return true })
-	mark("too few repeats for an interval", func(r *ForestRow) { r.Ours = Point{0, -inf, inf} }, func(r *ForestRow) bool { return drawn(r.Ours.Value) && !r.Ours.bounded() })
+	mark("too few repeats for an interval", func(r *ForestRow) { r.Ours = Point{0, -inf, inf} },
+		func(r *ForestRow) bool { return drawn(r.Ours.Value) && !r.Ours.bounded() })
 	mark("all values equal: the interval says nothing", func(r *ForestRow) { r.Ours = Point{} }, (*ForestRow).degenerate)
 	mark(t.DotText, func(r *ForestRow) { r.Dots = []float64{-0.7, 0, 0.7} }, func(r *ForestRow) bool { return len(r.Dots) > 1 })
 	mark("asked for", func(r *ForestRow) { r.Asked = 0 }, func(r *ForestRow) bool { return len(r.asked()) > 0 })
 	mark("published", func(r *ForestRow) { r.Published = 0 }, func(r *ForestRow) bool { return drawn(r.Published) })
-	mark("the most there is room for", func(r *ForestRow) { r.None, r.Room.Value = -1, 1 }, func(r *ForestRow) bool { return drawn(r.Room.Value) })
+	mark("the most there is room for", func(r *ForestRow) { r.None, r.Room.Value = -1, 1 },
+		func(r *ForestRow) bool { return drawn(r.Room.Value) })
 	mark(t.BandText, func(r *ForestRow) { r.None, r.Band = 0, 1 }, func(r *ForestRow) bool { return r.Band > 0 })
 	if !t.Shared {
 		s.WriteString(`<span class="mark">each row has its own scale</span>`)
@@ -276,4 +280,5 @@ func (t *Forest) legend(s *canvas) {
 }
 
 // toneColours are the colours of tones in pictures on a light page.
-var toneColours = map[Tone]string{Good: "#0a6b2d", Fair: "#0b5f77", Bad: "#a32020", Opposite: "#7a1fa2", Notable: "#7d5200", Faint: "#5c6570", "": "#1f2328"}
+var toneColours = map[Tone]string{Good: "#0a6b2d", Fair: "#0b5f77", Bad: "#a32020", Opposite: "#7a1fa2", Notable: "#7d5200",
+	Faint: "#5c6570", "": "#1f2328"}

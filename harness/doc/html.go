@@ -237,7 +237,8 @@ func (h *hypertext) table(t *Table) {
 	t = t.known()
 	numbers, _ := t.split()
 	name := escaped(cmp.Or(t.Name, "table"))
-	h.add("<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"%s\"><table%s><caption>%[1]s</caption>\n", name, class(when(t.Heat, "heat"), when(len(t.Columns) >= manyColumns && !t.Heat, "many"), when(t.Sorted, "sorted")))
+	h.add("<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"%s\"><table%s><caption>%[1]s</caption>\n", name,
+		class(when(t.Heat, "heat"), when(len(t.Columns) >= manyColumns && !t.Heat, "many"), when(t.Sorted, "sorted")))
 	if !t.headless() {
 		h.WriteString("<thead><tr>")
 		for k, name := range t.Columns {

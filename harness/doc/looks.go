@@ -8,7 +8,8 @@ import (
 // palette has the colours of rows, on a light and on a dark page. They mean nothing else on
 // a page: neither a locality nor good or bad news. Dashes and shapes tell rows apart too,
 // for people who do not tell colours apart.
-var palette = [][2]string{{"#30363d", "#dfe4ea"}, {"#00938a", "#2fc4b8"}, {"#7d8a00", "#bccb3a"}, {"#9aa5b1", "#737e8a"}, {"#006b64", "#b8f7f0"}, {"#4d5400", "#858f2a"}, {"#7ed0c8", "#2a8a82"}}
+var palette = [][2]string{{"#30363d", "#dfe4ea"}, {"#00938a", "#2fc4b8"}, {"#7d8a00", "#bccb3a"}, {"#9aa5b1", "#737e8a"},
+	{"#006b64", "#b8f7f0"}, {"#4d5400", "#858f2a"}, {"#7ed0c8", "#2a8a82"}}
 
 // Looks of rows that are a locality of maps, which has the same colour wherever it is.
 const (
@@ -80,7 +81,8 @@ func (s *canvas) point(x, y float64, look int, says string) {
 
 // diamond marks a published number.
 func (s *canvas) diamond(x, y float64, look string) {
-	s.add(`<path class="pub %s d="M%.1f %.1fl5 5l-5 5l-5 -5z" fill="#ffffff" fill-opacity=".8" stroke-width="1.6"/>`, strings.TrimPrefix(look, `class="`), x, y-5)
+	s.add(`<path class="pub %s d="M%.1f %.1fl5 5l-5 5l-5 -5z" fill="#ffffff" fill-opacity=".8" stroke-width="1.6"/>`,
+		strings.TrimPrefix(look, `class="`), x, y-5)
 }
 
 const inkStroke = `class="inks" stroke="#1f2328"`
@@ -88,7 +90,8 @@ const inkStroke = `class="inks" stroke="#1f2328"`
 // ownStyle returns the style sheet of a picture in a file of its own.
 func ownStyle() string {
 	var s strings.Builder
-	s.WriteString("@media(prefers-color-scheme:dark){.paper{fill:#0f1419}svg,text{fill:#e6e9ee}.grid{stroke:#2f3640}.axis{stroke:#9aa4b0}.inks{stroke:#e6e9ee}.pub{fill:#0f1419}")
+	s.WriteString("@media(prefers-color-scheme:dark){.paper{fill:#0f1419}svg,text{fill:#e6e9ee}" +
+		".grid{stroke:#2f3640}.axis{stroke:#9aa4b0}.inks{stroke:#e6e9ee}.pub{fill:#0f1419}")
 	colours(func(class, _, dark string) {
 		fmt.Fprintf(&s, ".kf%s{fill:%s}.ks%s{stroke:%s}", class, dark, class, dark)
 	})

@@ -64,8 +64,10 @@ func WriteReloading(out io.Writer, d Doc, seconds int) error {
 	if seconds > 0 {
 		refresh = fmt.Sprintf("<meta http-equiv=\"refresh\" content=\"%d\">\n", seconds)
 	}
-	policy := fmt.Sprintf("default-src 'none'; style-src %s; script-src %s; img-src data: blob:; base-uri 'none'; form-action 'none'", hashes(styles), hashes(scripts))
-	_, err := fmt.Fprintf(out, frameOfPage, template.HTMLEscapeString(policy), refresh, escaped(string(title)), inEach("style", styles), nav, h.String(), inEach("script", scripts))
+	policy := fmt.Sprintf("default-src 'none'; style-src %s; script-src %s; img-src data: blob:; base-uri 'none'; form-action 'none'",
+		hashes(styles), hashes(scripts))
+	_, err := fmt.Fprintf(out, frameOfPage, template.HTMLEscapeString(policy), refresh, escaped(string(title)), inEach("style", styles), nav,
+		h.String(), inEach("script", scripts))
 	return err
 }
 
@@ -123,7 +125,8 @@ const frameOfPage = `<!doctype html>
 <body>
 <a class="skip" href="#main">Skip to the results</a>
 <header class="bar"><span class="brand"><svg width="20" height="20" viewBox="0 0 20 20" aria-hidden="true">` +
-	`<path d="M3 1v18M8 1v18M12 1v18M17 1v18" stroke-width="1.4" class="warp" stroke="currentColor"/><path d="M1 6c4 0 5 8 9 8s5-8 9-8" fill="none" stroke-width="2.2" class="ks2"/></svg>heddle</span>` +
+	`<path d="M3 1v18M8 1v18M12 1v18M17 1v18" stroke-width="1.4" class="warp" stroke="currentColor"/><path d="M1 6c4 0 5 8 9 8s5-8 9-8" ` +
+	`fill="none" stroke-width="2.2" class="ks2"/></svg>heddle</span>` +
 	`<span class="what">%[3]s</span></header>
 <div class="sheet">
 %[5]s<main id="main" tabindex="-1">

@@ -62,14 +62,17 @@ func tick(v float64) string {
 	return strconv.FormatFloat(v, 'g', 6, 64)
 }
 
-var superscript = strings.NewReplacer("-", "⁻", "0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶", "7", "⁷", "8", "⁸", "9", "⁹")
+var superscript = strings.NewReplacer("-", "⁻", "0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵",
+	"6", "⁶", "7", "⁷", "8", "⁸",
+	"9", "⁹")
 
 // WriteSVG draws a chart as a picture for a file of its own. Its colours follow the
 // reader's system between light and dark.
 func WriteSVG(out io.Writer, c *Chart) error {
 	svg := c.svg()
 	from, body, _ := strings.Cut(svg, ">")
-	_, err := fmt.Fprintf(out, `%s xmlns="http://www.w3.org/2000/svg"><title>%s</title><desc>%s</desc><style>%s</style><rect class="paper" width="100%%" height="100%%" fill="#ffffff"/>%s`+"\n",
+	_, err := fmt.Fprintf(out, `%s xmlns="http://www.w3.org/2000/svg"><title>%s</title><desc>%s</desc><style>%s</style><rect class="paper" `+
+		`width="100%%" height="100%%" fill="#ffffff"/>%s`+"\n",
 		from, escaped(c.Title), escaped(c.says()), ownStyle(), body)
 	return err
 }
@@ -113,8 +116,10 @@ func (c *Chart) svg() string {
 	for i := range c.Rows {
 		f.row(i)
 	}
-	return fmt.Sprintf(`<svg class="plot" viewBox="0 0 %.0f %.0f" width="%.0f" role="img" aria-label="%s" font-size="12.5" font-family="system-ui,sans-serif" fill="#1f2328"%s>%s%s</svg>`,
-		imageWidth, f.bottom()+f.below+10, imageWidth, escaped(strings.TrimSuffix(c.Title, ".")+". "+c.says()), f.scales(), head.String(), f.String())
+	return fmt.Sprintf(`<svg class="plot" viewBox="0 0 %.0f %.0f" width="%.0f" role="img" aria-label="%s" font-size="12.5" `+
+		`font-family="system-ui,sans-serif" fill="#1f2328"%s>%s%s</svg>`,
+		imageWidth, f.bottom()+f.below+10, imageWidth, escaped(strings.TrimSuffix(c.Title, ".")+". "+c.says()), f.scales(), head.String(),
+		f.String())
 }
 
 // titleLines returns a title in at most two lines that the image has room for.
@@ -214,7 +219,8 @@ func (f *frame) scales() string {
 	if f.x.log {
 		log = ` data-log="1"`
 	}
-	return plot + fmt.Sprintf(` data-x="%.1f %.1f %g %g"%s data-y="%.1f %.1f %g %g" data-steps="%t" data-xname="%s" data-unit="%s"`, f.left, f.left+f.width, f.x.low, f.x.high, log,
+	return plot + fmt.Sprintf(` data-x="%.1f %.1f %g %g"%s data-y="%.1f %.1f %g %g" data-steps="%t" data-xname="%s" data-unit="%s"`, f.left,
+		f.left+f.width, f.x.low, f.x.high, log,
 		f.bottom(), f.top, f.y.low, f.y.high, f.Kind == Steps, escaped(f.X), escaped(f.Unit))
 }
 
@@ -258,7 +264,8 @@ func (f *frame) grid() {
 	} else {
 		for k, name := range f.Columns {
 			if f.slanted() {
-				f.add(`<text transform="translate(%.1f %.1f) rotate(-35)" text-anchor="end">%s</text>`, f.column(k)+4, f.bottom()+14, escaped(short(name, mostColumn)))
+				f.add(`<text transform="translate(%.1f %.1f) rotate(-35)" text-anchor="end">%s</text>`, f.column(k)+4, f.bottom()+14,
+					escaped(short(name, mostColumn)))
 			} else {
 				f.text(f.column(k), f.bottom()+17, "middle", name)
 			}
@@ -302,7 +309,8 @@ func (f *frame) row(i int) {
 		tells := fmt.Sprintf(` data-column="%d" data-says="%s"`, k, escaped(p.cell(f.Unit).String()))
 		switch f.Kind {
 		case Bars:
-			f.add(`<rect %s x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill-opacity=".8"%s/>`, fill(look), x-each*0.45, min(y, zero), each*0.9, math.Abs(y-zero), tells)
+			f.add(`<rect %s x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill-opacity=".8"%s/>`, fill(look), x-each*0.45, min(y, zero), each*0.9,
+				math.Abs(y-zero), tells)
 			f.interval(x, p, inkStroke)
 			if look >= len(palette) {
 				f.point(x, y, look, "")

@@ -95,7 +95,8 @@ func Wrap(w io.Writer, first, text string) {
 func places(s string) int { return text.StringWidth(s) }
 
 var tones = map[Tone]text.Colors{
-	Good: {text.FgGreen}, Fair: {text.FgCyan}, Bad: {text.FgRed}, Opposite: {text.FgMagenta}, Notable: {text.FgYellow}, Faint: {text.FgHiBlack},
+	Good: {text.FgGreen}, Fair: {text.FgCyan}, Bad: {text.FgRed}, Opposite: {text.FgMagenta}, Notable: {text.FgYellow},
+	Faint: {text.FgHiBlack},
 }
 
 // text lays the table out in columns, two spaces apart.
@@ -134,10 +135,7 @@ func (t *Table) text(colour bool) string {
 			cells = append(cells, s)
 		}
 		for k := range t.Columns {
-			c := Words("")
-			if k < len(row) {
-				c = row[k]
-			}
+			c := cell(row, k)
 			add(c, c.main())
 			if rests[k] {
 				add(c, c.rest())
@@ -193,12 +191,7 @@ func (t *Table) markdown(w io.Writer) {
 		return "---"
 	})
 	for _, cells := range t.Rows {
-		row(func(k int) string {
-			if k < len(cells) {
-				return cells[k].String()
-			}
-			return ""
-		})
+		row(func(k int) string { return cell(cells, k).String() })
 	}
 }
 
@@ -241,88 +234,91 @@ func WriteCSV(out io.Writer, d Doc) error {
 	return w.Error()
 }
 
-func (t *Table) csv(named bool) (rows [][]string) {
-	var head []string
+func (t *Table) csv(named bool) [][]string {
+	rows := make([][]string, 1+len(t.Rows)) // the first is the head
 	if named {
-		head = append(head, "table")
+		for i := range rows {
+			rows[i] = []string{printable.Cell(t.Name)}
+		}
+		rows[0] = []string{"table"}
 	}
-	intervals, afters := make([]bool, len(t.Columns)), make([]bool, len(t.Columns))
-	figures, mixed := make([]bool, len(t.Columns)), make([]bool, len(t.Columns)) // columns with numbers, and with numbers of different units
-	for k, name := range t.Columns {
-		unit, first := "", true
-		for _, row := range t.Rows {
-			if k >= len(row) {
-				continue
-			}
-			c := row[k]
-			figures[k] = figures[k] || c.isNumber()
-			intervals[k] = intervals[k] || c.interval
-			afters[k] = afters[k] || c.after != ""
-			if c.isNumber() && !math.IsNaN(c.value) {
-				mixed[k] = mixed[k] || !first && c.unit != unit
-				unit, first = c.unit, false
-			}
-		}
-		if unit != "" {
-			unit = " (" + unit + ")"
-		}
-		if mixed[k] {
-			unit = ""
-		}
-		name = printable.Cell(name)
-		head = append(head, name+unit)
-		if mixed[k] {
-			head = append(head, name+" unit")
-		}
-		if intervals[k] {
-			head = append(head, name+" lo"+unit, name+" hi"+unit)
-		}
-		if afters[k] {
-			head = append(head, name+" note")
+	for k := range t.Columns {
+		names, of := t.csvColumn(k)
+		rows[0] = append(rows[0], names...)
+		for i, row := range t.Rows {
+			rows[i+1] = append(rows[i+1], of(cell(row, k))...)
 		}
 	}
-	if !t.headless() {
-		rows = append(rows, head)
-	}
-	for _, cells := range t.Rows {
-		var row []string
-		if named {
-			row = append(row, printable.Cell(t.Name))
-		}
-		for k := range t.Columns {
-			c := Words("")
-			if k < len(cells) {
-				c = cells[k]
-			}
-			if t.headless() { // no name to say the unit
-				text := c.String()
-				if c.isWord {
-					text = printable.Cell(text)
-				}
-				row = append(row, text)
-				continue
-			}
-			if figures[k] && c.isWord && c.words == "-" {
-				c = Words("")
-			}
-			row = append(row, c.plain())
-			if mixed[k] {
-				row = append(row, c.unit)
-			}
-			if intervals[k] {
-				lo, hi := math.NaN(), math.NaN()
-				if c.interval && c.bounded {
-					lo, hi = c.lo, c.hi
-				}
-				row = append(row, plain(lo), plain(hi))
-			}
-			if afters[k] {
-				row = append(row, printable.Cell(c.after))
-			}
-		}
-		rows = append(rows, row)
+	if t.headless() {
+		return rows[1:]
 	}
 	return rows
+}
+
+// csvColumn returns the names of the columns that column k becomes, and what these have of
+// a cell.
+func (t *Table) csvColumn(k int) (names []string, of func(Cell) []string) {
+	if t.headless() { // no name to say the unit
+		return nil, func(c Cell) []string {
+			if c.isWord {
+				return []string{printable.Cell(c.String())}
+			}
+			return []string{c.String()}
+		}
+	}
+	// Whether it has numbers, of different units, with intervals, with words behind them.
+	figures, mixed, intervals, afters := false, false, false, false
+	unit, first := "", true
+	for _, row := range t.Rows {
+		c := cell(row, k)
+		figures, intervals, afters = figures || c.isNumber(), intervals || c.interval, afters || c.after != ""
+		if c.isNumber() && !math.IsNaN(c.value) {
+			mixed = mixed || !first && c.unit != unit
+			unit, first = c.unit, false
+		}
+	}
+	name := printable.Cell(t.Columns[k])
+	switch {
+	case mixed:
+		unit, names = "", []string{name, name + " unit"}
+	case unit != "":
+		unit = " (" + unit + ")"
+		fallthrough
+	default:
+		names = []string{name + unit}
+	}
+	if intervals {
+		names = append(names, name+" lo"+unit, name+" hi"+unit)
+	}
+	if afters {
+		names = append(names, name+" note")
+	}
+	return names, func(c Cell) []string {
+		if figures && c.isWord && c.words == "-" {
+			c = Words("")
+		}
+		list := []string{c.plain()}
+		if mixed {
+			list = append(list, c.unit)
+		}
+		if intervals && c.interval && c.bounded {
+			list = append(list, plain(c.lo), plain(c.hi))
+		} else if intervals {
+			list = append(list, "", "")
+		}
+		if afters {
+			list = append(list, printable.Cell(c.after))
+		}
+		return list
+	}
+}
+
+// cell returns a cell of a row, empty if the row is too short.
+func cell(row []Cell, k int) Cell {
+	if k < len(row) {
+		return row[k]
+	}
+	return Words("")
 }
 
 // plain returns the cell's value without unit and interval, for other programs.

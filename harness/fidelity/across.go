@@ -105,7 +105,8 @@ func AcrossRuns(fit, list []string, o Options) (*Across, error) {
 	}
 	costs := f.calibration
 	if len(costs.Workloads) == 0 {
-		return nil, fmt.Errorf("fidelity: %w: nothing of tasks can be fitted to %s: %s", ErrNothing, strings.Join(fit, ", "), strings.Join(costs.Warnings, "; "))
+		return nil, fmt.Errorf("fidelity: %w: nothing of tasks can be fitted to %s: %s", ErrNothing, strings.Join(fit, ", "),
+			strings.Join(costs.Warnings, "; "))
 	}
 	a.Warnings = append(a.Warnings, costs.Warnings...)
 	var pools []*pool
@@ -134,8 +135,22 @@ func AcrossRuns(fit, list []string, o Options) (*Across, error) {
 		}
 	}
 	if len(groups) == 0 {
-		return nil, fmt.Errorf("fidelity: %w: the calibration was fitted to all trials of %s; name one of its workloads as %s:WORKLOAD", ErrNothing, strings.Join(list, ", "), list[0])
+		return nil, fmt.Errorf("fidelity: %w: the calibration was fitted to all trials of %s; name one of its workloads as %s:WORKLOAD",
+			ErrNothing, strings.Join(list, ", "), list[0])
 	}
+	if err := a.predict(groups, of, costs, o); err != nil {
+		return nil, err
+	}
+	a.Winners = winners(a.Settings)
+	a.sum()
+	slices.Sort(a.Warnings)
+	a.Warnings = slices.Compact(a.Warnings)
+	return a, nil
+}
+
+// predict predicts the settings of a run, which are the groups of pools. Those of jobs to
+// which nothing was fitted are left out.
+func (a *Across) predict(groups [][]measured, of []*pool, costs *calibration.Calibration, o Options) error {
 	settings, failed := make([]Setting, len(groups)), make([]error, len(groups))
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
@@ -154,19 +169,16 @@ func AcrossRuns(fit, list []string, o Options) (*Across, error) {
 		case err == nil:
 			a.Settings = append(a.Settings, settings[i])
 		case errors.Is(err, replay.ErrNoCosts):
-			a.Warnings = append(a.Warnings, fmt.Sprintf("%s of %s is not predicted: the calibration was fitted to no run of such jobs", groups[i][0].workload, of[i].folders[0]))
+			a.Warnings = append(a.Warnings, fmt.Sprintf("%s of %s is not predicted: the calibration was fitted to no run of such jobs",
+				groups[i][0].workload, of[i].folders[0]))
 		default:
-			return nil, err
+			return err
 		}
 	}
 	if len(a.Settings) == 0 {
-		return nil, failed[0]
+		return failed[0]
 	}
-	a.Winners = winners(a.Settings)
-	a.sum()
-	slices.Sort(a.Warnings)
-	a.Warnings = slices.Compact(a.Warnings)
-	return a, nil
+	return nil
 }
 
 // pool is what is measured of one experiment on one cluster, in one run folder or several.
@@ -345,25 +357,29 @@ func (a *Across) sum() {
 
 // Doc returns the predictions for people to read.
 func (a *Across) Doc() doc.Doc {
-	table := &doc.Table{Name: "settings", Columns: []string{"run", "workload", "model", "runs", "measured", "predicted", "error", "noise floor", "95 % of new runs", "runs in it", "speed", "error at it"}}
+	table := &doc.Table{Name: "settings", Columns: []string{"run", "workload", "model", "runs", "measured", "predicted", "error",
+		"noise floor", "95 % of new runs", "runs in it", "speed", "error at it"}}
 	for _, x := range a.Settings {
 		interval, held := doc.Words("-"), doc.Words("-")
 		if lo, hi := x.PredictedCI95Ms[0], x.PredictedCI95Ms[1]; !math.IsInf(lo, 0) {
 			interval = doc.Span(lo/1000, hi/1000, "s")
 			held = doc.Words(fmt.Sprintf("%d of %d", x.Held, x.Runs))
 		}
-		table.Add(doc.Words(x.folders()), doc.Words(x.Workload), doc.Words(x.Model), doc.Count(x.Runs), doc.Number(float64(x.MeasuredMs)/1000, "s"), doc.Number(float64(x.PredictedMs)/1000, "s"),
+		table.Add(doc.Words(x.folders()), doc.Words(x.Workload), doc.Words(x.Model), doc.Count(x.Runs),
+			doc.Number(float64(x.MeasuredMs)/1000, "s"), doc.Number(float64(x.PredictedMs)/1000, "s"),
 			doc.Signed(float64(x.ErrorPct), 1, "%"), doc.Fixed(float64(x.NoisePct), 1, "%"), interval, held,
 			doc.Signed(float64(x.SpeedPct), 1, "%"), doc.Signed(float64(x.ErrorAtSpeedPct), 1, "%"))
 	}
-	text := fmt.Sprintf("The median error is %.1f %%; %d of %d settings are within %d %%, or within what their repeats differ by.", float64(a.MedianAbsErrorPct), a.Within, len(a.Settings), within)
+	text := fmt.Sprintf("The median error is %.1f %%; %d of %d settings are within %d %%, or within what their repeats differ by.",
+		float64(a.MedianAbsErrorPct), a.Within, len(a.Settings), within)
 	if a.Runs > 0 {
 		text += fmt.Sprintf(" The intervals have %d of %d runs.", a.Held, a.Runs)
 	} else {
 		text += " There are no intervals: they need two runs of a workload to fit to, which tell how much runs differ."
 	}
 	if a.AtSpeed > 0 {
-		text += fmt.Sprintf(" Predicted at the speed that the processors had, by the CPU time of maps that do the same work, %d settings have a median error of %.1f %%.", a.AtSpeed, float64(a.MedianAbsErrorAtSpeedPct))
+		text += fmt.Sprintf(" Predicted at the speed that the processors had, by the CPU time of maps that do the same work, %d settings have "+
+			"a median error of %.1f %%.", a.AtSpeed, float64(a.MedianAbsErrorAtSpeedPct))
 	}
 	d := doc.Doc{doc.Heading("predicted from other runs; job completion time"), table, doc.Text(text)}
 	return append(append(d, winnersDoc(a.Winners)...), doc.Notes(a.Warnings))

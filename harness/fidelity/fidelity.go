@@ -101,7 +101,8 @@ func OfRun(run *results.Run, o Options) (*Report, error) {
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for _, x := range groups {
 		if len(x) < 2 {
-			r.Warnings = append(r.Warnings, fmt.Sprintf("%s under %s has one finished repeat: no interval could be given", x[0].workload, x[0].model))
+			r.Warnings = append(r.Warnings, fmt.Sprintf("%s under %s has one finished repeat: no interval could be given", x[0].workload,
+				x[0].model))
 			continue
 		}
 		trials := make([]Prediction, len(x))
@@ -117,7 +118,8 @@ func OfRun(run *results.Run, o Options) (*Report, error) {
 		return nil, fmt.Errorf("fidelity of %s: %w", dir, err)
 	}
 	if len(r.Own) == 0 {
-		return nil, fmt.Errorf("fidelity of %s: %w: a trial is predicted from the other repeats of its workload, and none has two that are finished; run it with repeats: 2 or more", dir, ErrNothing)
+		return nil, fmt.Errorf("fidelity of %s: %w: a trial is predicted from the other repeats of its workload, and none has two that are "+
+			"finished; run it with repeats: 2 or more", dir, ErrNothing)
 	}
 	for i := range r.Own {
 		r.Own[i].sum(o.Metrics)
@@ -139,9 +141,11 @@ func OfRun(run *results.Run, o Options) (*Report, error) {
 // options by defaults.
 func begin(run *results.Run, o *Options) *Report {
 	o.Seeds = cmp.Or(o.Seeds, 5)
-	r := &Report{Own: []Own{}, Counterfactual: []Counterfactual{}, Warnings: []string{}, Simulated: run.Manifest().World == runs.WorldSimulated}
+	r := &Report{Own: []Own{}, Counterfactual: []Counterfactual{}, Warnings: []string{},
+		Simulated: run.Manifest().World == runs.WorldSimulated}
 	if r.Simulated {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("the trials of %s are simulated: this says how well replays predict a simulation, not a cluster", run.Dir))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("the trials of %s are simulated: this says how well replays predict a simulation, not a "+
+			"cluster", run.Dir))
 	}
 	return r
 }
@@ -221,7 +225,8 @@ func predict(t *recorded.Trace, like *measured, c *calibration.Calibration, spee
 	change := recorded.Change{Speed: speed}
 	if o.Others {
 		if c.HostCores == 0 {
-			return nil, errors.New("the load of others has no effect: the calibration knows of no cores that all nodes share; say how many they are (--host-cores)")
+			return nil, errors.New("the load of others has no effect: the calibration knows of no cores that all nodes share; say how many they " +
+				"are (--host-cores)")
 		}
 		more := t.Header.Cluster.OthersCores - c.OthersCores // what others used in the runs fitted to is not in HostCores
 		change.HostCores = max(c.HostCores-more, c.HostCores/20)

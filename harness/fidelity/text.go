@@ -20,9 +20,11 @@ func (r *Report) Forest() *doc.Forest {
 	nan := math.NaN()
 	for _, x := range r.Own {
 		row := doc.ForestRow{
-			Name: x.Workload + " under " + x.Model, Unit: "%", Ours: doc.Point{Value: float64(x.BiasPct), Lo: x.BiasCI95Pct[0], Hi: x.BiasCI95Pct[1]},
+			Name: x.Workload + " under " + x.Model, Unit: "%", Ours: doc.Point{Value: float64(x.BiasPct), Lo: x.BiasCI95Pct[0],
+				Hi: x.BiasCI95Pct[1]},
 			Asked: nan, Published: nan, Room: doc.Point{Value: nan}, Band: float64(x.NoisePct),
-			Text: doc.Difference(float64(x.BiasPct), x.BiasCI95Pct[0], x.BiasCI95Pct[1], "%").InWords() + ": " + doc.Number(float64(x.PredictedMs)/1000, "s").String() + " for " + doc.Number(float64(x.MeasuredMs)/1000, "s").String(),
+			Text: doc.Difference(float64(x.BiasPct), x.BiasCI95Pct[0], x.BiasCI95Pct[1], "%").InWords() + ": " +
+				doc.Number(float64(x.PredictedMs)/1000, "s").String() + " for " + doc.Number(float64(x.MeasuredMs)/1000, "s").String(),
 		}
 		for _, t := range x.Trials {
 			row.Dots = append(row.Dots, t.ErrorPct)
@@ -46,7 +48,8 @@ func (r *Report) Sentences() (list []string) {
 		mean := fmt.Sprintf("%.1f %% too %s", math.Abs(float64(x.BiasPct)), side)
 		what := x.Workload + " under " + x.Model
 		if r.replays {
-			text := fmt.Sprintf("%s: the mean completion time of jobs is replayed %s, %s for %s recorded", what, mean, doc.DurationText(float64(x.PredictedMs)), doc.DurationText(float64(x.MeasuredMs)))
+			text := fmt.Sprintf("%s: the mean completion time of jobs is replayed %s, %s for %s recorded", what, mean,
+				doc.DurationText(float64(x.PredictedMs)), doc.DurationText(float64(x.MeasuredMs)))
 			if n := len(x.jobs); n > 1 {
 				text += fmt.Sprintf("; single jobs end from %+.1f to %+.1f %% off", x.jobs[0], x.jobs[n-1])
 			}
@@ -57,7 +60,8 @@ func (r *Report) Sentences() (list []string) {
 		for _, t := range x.Trials {
 			most = max(most, math.Abs(t.ErrorPct))
 		}
-		list = append(list, fmt.Sprintf("%s: the mean over all %d trials is predicted %s; single trials are off by %.1f %% in the mean and %.1f %% at most. Measured repeats differ by %.1f %% among themselves: an error below that cannot be told from chance.",
+		list = append(list, fmt.Sprintf("%s: the mean over all %d trials is predicted %s; single trials are off by %.1f %% in the mean and "+
+			"%.1f %% at most. Measured repeats differ by %.1f %% among themselves: an error below that cannot be told from chance.",
 			what, x.Runs, mean, float64(x.MeanAbsErrorPct), most, float64(x.NoisePct)))
 	}
 	return list
@@ -72,14 +76,19 @@ func (r *Report) Doc() doc.Doc {
 	case r.Simulated:
 		was = "simulated"
 	}
-	own := &doc.Table{Name: "own", Columns: []string{"workload", "model", "runs", was, "predicted", "error", "of means", "noise floor", "makespan", "maps' times", "reduces' times", "locality"}}
+	own := &doc.Table{Name: "own", Columns: []string{"workload", "model", "runs", was, "predicted", "error", "of means", "noise floor",
+		"makespan", "maps' times", "reduces' times", "locality"}}
 	for _, x := range r.Own {
 		percent := func(v float64) doc.Cell { return doc.Fixed(v, 1, "%") }
-		own.Add(doc.Words(x.Workload), doc.Words(x.Model), doc.Count(x.Runs), doc.Number(float64(x.MeasuredMs)/1000, "s"), doc.Number(float64(x.PredictedMs)/1000, "s"),
-			doc.Estimate(float64(x.MeanAbsErrorPct), x.CI95Pct[0], x.CI95Pct[1], "%").Rounded(1), doc.Signed(float64(x.BiasPct), 1, "%"), percent(float64(x.NoisePct)),
-			percent(float64(x.MakespanErrorPct)), percent(float64(x.MapDistancePct)), percent(float64(x.ReduceDistancePct)), doc.Fixed(float64(x.LocalityPoints), 1, "points"))
+		own.Add(doc.Words(x.Workload), doc.Words(x.Model), doc.Count(x.Runs), doc.Number(float64(x.MeasuredMs)/1000, "s"),
+			doc.Number(float64(x.PredictedMs)/1000, "s"),
+			doc.Estimate(float64(x.MeanAbsErrorPct), x.CI95Pct[0], x.CI95Pct[1], "%").Rounded(1), doc.Signed(float64(x.BiasPct), 1, "%"),
+			percent(float64(x.NoisePct)),
+			percent(float64(x.MakespanErrorPct)), percent(float64(x.MapDistancePct)), percent(float64(x.ReduceDistancePct)),
+			doc.Fixed(float64(x.LocalityPoints), 1, "points"))
 	}
-	others := &doc.Table{Name: "counterfactual", Columns: []string{"workload", "from", "to", "error", "predicted difference", was + " difference", "p", "winner"}}
+	others := &doc.Table{Name: "counterfactual", Columns: []string{"workload", "from", "to", "error", "predicted difference", was +
+		" difference", "p", "winner"}}
 	for _, x := range r.Counterfactual {
 		winner := doc.Words("wrong").In(doc.Bad)
 		if x.WinnerRight {
@@ -89,7 +98,8 @@ func (r *Report) Doc() doc.Doc {
 			winner = doc.Words(winner.String() + ", but " + was + " runs do not tell").In(doc.Faint)
 		}
 		others.Add(doc.Words(x.Workload), doc.Words(x.From), doc.Words(x.To), doc.Fixed(float64(x.ErrorPct), 1, "%"),
-			doc.Signed(float64(x.PredictedDiffPct), 1, "%"), doc.Signed(float64(x.MeasuredDiffPct), 1, "%"), doc.Fixed(float64(x.MeasuredP), 3, ""), winner)
+			doc.Signed(float64(x.PredictedDiffPct), 1, "%"), doc.Signed(float64(x.MeasuredDiffPct), 1, "%"),
+			doc.Fixed(float64(x.MeasuredP), 3, ""), winner)
 	}
 	d := doc.Doc{doc.Heading(heading), own}
 	if metrics := r.metricsTable(was); len(metrics.Rows) > 0 {
@@ -99,8 +109,11 @@ func (r *Report) Doc() doc.Doc {
 		d = append(d, doc.Heading("one model's runs predict another's"), others)
 	}
 	if r.replays {
-		return append(d, doc.Text("Errors are of each replay's mean job completion time, without their sign; \"of means\" is that of the mean over all seeds. Distances of times are Wasserstein's, in percent of the mean."))
+		return append(d, doc.Text("Errors are of each replay's mean job completion time, without their sign; \"of means\" is that of the mean "+
+			"over all seeds. Distances of times are Wasserstein's, in percent of the mean."))
 	}
-	return append(d, doc.Text("Errors are of each trial's mean job completion time, without their sign; \"of means\" is that of the mean over all trials. "+
-		"The noise floor is the standard deviation of "+was+" repeats. Distances of times are Wasserstein's, in percent of the mean."), doc.Notes(r.Warnings))
+	return append(d, doc.Text("Errors are of each trial's mean job completion time, without their sign; \"of means\" is that of the mean "+
+		"over all trials. "+
+		"The noise floor is the standard deviation of "+was+" repeats. Distances of times are Wasserstein's, in percent of the mean."),
+		doc.Notes(r.Warnings))
 }

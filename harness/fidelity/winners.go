@@ -93,10 +93,12 @@ func winnersDoc(list []Winner) doc.Doc {
 		}
 		return doc.Words(model)
 	}
-	table := &doc.Table{Name: "winners", Columns: []string{"run", "workload", "models", "measured", "p", "predicted", "faster, measured", "faster, predicted"}}
+	table := &doc.Table{Name: "winners", Columns: []string{"run", "workload", "models", "measured", "p", "predicted", "faster, measured",
+		"faster, predicted"}}
 	tells, right, silent, silentToo := 0, 0, 0, 0
 	for _, x := range list {
-		table.Add(doc.Words(x.Run), doc.Words(x.Workload), doc.Words(x.Models[0]+", "+x.Models[1]), doc.Signed(float64(x.MeasuredDiffPct), 1, "%"), doc.Fixed(float64(x.MeasuredP), 3, ""),
+		table.Add(doc.Words(x.Run), doc.Words(x.Workload), doc.Words(x.Models[0]+", "+x.Models[1]),
+			doc.Signed(float64(x.MeasuredDiffPct), 1, "%"), doc.Fixed(float64(x.MeasuredP), 3, ""),
 			doc.Signed(float64(x.PredictedDiffPct), 1, "%"), told(x.Measured), told(x.Predicted))
 		switch x.Measured {
 		case "":
@@ -111,6 +113,7 @@ func winnersDoc(list []Winner) doc.Doc {
 			}
 		}
 	}
-	text := fmt.Sprintf("Measured runs tell the faster of two models in %d pairs: it was predicted in %d. They do not tell it in %d: it was not predicted either in %d.", tells, right, silent, silentToo)
+	text := fmt.Sprintf("Measured runs tell the faster of two models in %d pairs: it was predicted in %d. They do not tell it in %d: it "+
+		"was not predicted either in %d.", tells, right, silent, silentToo)
 	return doc.Doc{doc.Heading("the faster of two models"), table, doc.Text(text)}
 }

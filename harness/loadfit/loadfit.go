@@ -31,8 +31,10 @@ type Loads struct {
 
 // Errors has the error of each model.
 type Errors struct {
-	Fitted   float64  `json:"fitted"`        // tasks of a workload add a load that is fitted, averaged as the kernel does
-	Counters *float64 `json:"cpuTime"`       // they add the cores that Hadoop counted, as replays without samples have it; nil if it counted none
+	Fitted float64 `json:"fitted"` // tasks of a workload add a load that is fitted, averaged as the kernel does
+	// they add the cores that Hadoop counted, as replays without samples have it; nil if it counted
+	// none
+	Counters *float64 `json:"cpuTime"`
 	Constant float64  `json:"constantATask"` // control: each task adds the same fitted load at once, as long as it runs
 }
 
@@ -333,7 +335,9 @@ func (f *Loads) Doc() doc.Doc {
 	if x := f.Errors.Counters; x != nil {
 		counters = fmt.Sprintf(" by %.2f with the cores of their CPU time instead,", *x)
 	}
-	of := cmp.Or(map[int]string{1: "one node, to which the load was fitted"}[f.Nodes], fmt.Sprintf("%d nodes, each judged by the others", f.Nodes))
-	return doc.Doc{t, doc.Text(fmt.Sprintf("Load averages, %d samples of %s: the model, in which a task adds that load as the kernel averages it, is off by %.2f;%s a control, in which each task adds the same load at once, by %.2f. An idle node has %.2f.",
+	of := cmp.Or(map[int]string{1: "one node, to which the load was fitted"}[f.Nodes], fmt.Sprintf("%d nodes, each judged by the others",
+		f.Nodes))
+	return doc.Doc{t, doc.Text(fmt.Sprintf("Load averages, %d samples of %s: the model, in which a task adds that load as the kernel "+
+		"averages it, is off by %.2f;%s a control, in which each task adds the same load at once, by %.2f. An idle node has %.2f.",
 		f.Samples, of, f.Errors.Fitted, counters, f.Errors.Constant, f.Idle))}
 }

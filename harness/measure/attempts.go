@@ -73,7 +73,8 @@ func (c *Collector) finished(e *traces.AttemptFinished) {
 		c.used(j, x.kind, s, e.T)
 		c.loads.Ended(s.node.Node, s.load, s.t, e.T, e.Counters.CPUMs)
 	}
-	if j.hadoop != nil && len(live.running) == 0 { // the job's end was recorded before that of its last attempt, so its lists can be freed only now
+	// the job's end was recorded before that of its last attempt, so its lists can be freed only now
+	if j.hadoop != nil && len(live.running) == 0 {
 		defer j.rest()
 	}
 	switch e.Outcome {
@@ -131,6 +132,11 @@ func (c *Collector) finished(e *traces.AttemptFinished) {
 		}
 		return
 	}
+	c.reduced(j, live, s, e)
+}
+
+// reduced counts a reduce that succeeded.
+func (c *Collector) reduced(j *Job, live *liveJob, s start, e *traces.AttemptFinished) {
 	j.ReduceTime = traces.Time(traces.AddCount(int64(j.ReduceTime), int64(e.T-s.t)))
 	j.placed(live, s.node, e.Counters.ShuffleBytes)
 	if e.ShuffleDone != 0 && e.SortDone != 0 {

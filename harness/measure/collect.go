@@ -87,8 +87,9 @@ var phaseNames = [phaseCount]string{
 // New returns a Collector for a run whose trace has the header h.
 func New(h traces.Header) *Collector {
 	c := &Collector{
-		figures: Figures{Format: h.Format, List: h.List, Origin: h.Origin, Model: h.Model, Actuator: h.Actuator, Synthetic: h.Synthetic, Mended: h.Mended},
-		jobs:    map[traces.JobID]*Job{}, nodes: map[traces.Node]*Node{}, undecided: map[int64]*traces.Decision{},
+		figures: Figures{Format: h.Format, List: h.List, Origin: h.Origin, Model: h.Model, Actuator: h.Actuator, Synthetic: h.Synthetic,
+			Mended: h.Mended},
+		jobs: map[traces.JobID]*Job{}, nodes: map[traces.Node]*Node{}, undecided: map[int64]*traces.Decision{},
 		digest: traces.NewTraceDigest(), sizesKnown: true, list: h.List,
 	}
 	if h.Splits == "plan" {

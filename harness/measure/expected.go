@@ -108,7 +108,8 @@ func predictions(jobs []*Job) (list []Predictions) {
 			if e.Job == "" {
 				continue
 			}
-			since := func(t traces.Time) float64 { return (float64(t) - float64(j.submitted)) / 1e6 } // a damaged trace may have times whose difference is no Time
+			// a damaged trace may have times whose difference is no Time
+			since := func(t traces.Time) float64 { return (float64(t) - float64(j.submitted)) / 1e6 }
 			x := Prediction{DonePct: int(e.DonePct), AtMs: since(e.T), EndMs: since(e.End)}
 			if left := p.TookMs - x.AtMs; p.TookMs >= 0 && left > 0 {
 				wrong := 100 * (x.EndMs - p.TookMs) / left
@@ -166,12 +167,14 @@ func (f *Figures) expected() doc.Doc {
 	var medians doc.List
 	for _, what := range kinds {
 		if wrong := off[what]; len(wrong) > 0 {
-			medians = append(medians, fmt.Sprintf("%s: the model is off by %.1f %% in the median of %s, by %.1f %% at most", what, stats.Quantile(wrong, 0.5), counted(len(wrong), "job"), stats.Quantile(wrong, 1)))
+			medians = append(medians, fmt.Sprintf("%s: the model is off by %.1f %% in the median of %s, by %.1f %% at most", what,
+				stats.Quantile(wrong, 0.5), counted(len(wrong), "job"), stats.Quantile(wrong, 1)))
 		}
 	}
 	d := doc.Doc{t, more(rows-maxRows, "more expectations"), medians}
 	if len(f.Predictions) > 0 {
-		d = append(d, doc.Text("Ends count from a job's submission. Their errors are in percent of the time that was left; above 0 they were expected too late."))
+		d = append(d, doc.Text("Ends count from a job's submission. Their errors are in percent of the time that was left; above 0 they were "+
+			"expected too late."))
 	}
 	return d
 }

@@ -52,13 +52,14 @@ type Figures struct {
 	// List is set for a trace that was imported from a list of jobs, otherwise
 	// nil. It has the rules that give each job's number of tasks. No job of
 	// such a list has run in heddle: its bytes are those that the list states.
-	List       *traces.ListRules `json:"list,omitempty"`
-	Origin     traces.Origin     `json:"origin"`
-	Model      string            `json:"model"`
-	Actuator   string            `json:"actuator,omitempty"`
-	Plan       *Plan             `json:"plan,omitempty"` // maps that ran on the node that the scheduler model planned; nil if it planned no splits
-	Events     int64             `json:"events"`
-	DurationMs float64           `json:"durationMs"` // time from the first to the last event of the trace
+	List     *traces.ListRules `json:"list,omitempty"`
+	Origin   traces.Origin     `json:"origin"`
+	Model    string            `json:"model"`
+	Actuator string            `json:"actuator,omitempty"`
+	// maps that ran on the node that the scheduler model planned; nil if it planned no splits
+	Plan       *Plan   `json:"plan,omitempty"`
+	Events     int64   `json:"events"`
+	DurationMs float64 `json:"durationMs"` // time from the first to the last event of the trace
 	// MakespanMs is the time from the first submission to the end of the last
 	// job. MeanCompletionMs is the mean time from submission to end over the
 	// jobs that succeeded; 0 if none did. NotSucceeded counts the other jobs:
@@ -267,13 +268,15 @@ type Job struct {
 	longestMap, longestRest    traces.Time // longest successful map, and longest part of a successful reduce after the job's last map
 	lastMap                    traces.Time
 	submitted                  traces.Time
-	started                    traces.Time                                  // when the ApplicationMaster was up; 0 if that is not known
-	hadoop                     *traces.JobFinished                          // event of the job's end, which has Hadoop's own counters; nil until the job ends
-	estimate                   int64                                        // bytes that the model expected its reduces to fetch; 0: it did not say
-	predictions                *[len(predictionMoments)]traces.JobPredicted // nil: the model predicted nothing
-	masterOn                   *Node                                        // the worker that the job's ApplicationMaster runs on
-	masterMiB                  int64
-	live                       *liveJob // the job's running and waiting tasks; nil if there are none
+	started                    traces.Time // when the ApplicationMaster was up; 0 if that is not known
+	// event of the job's end, which has Hadoop's own counters; nil until the job ends
+	hadoop *traces.JobFinished
+	// bytes that the model expected its reduces to fetch; 0: it did not say
+	estimate    int64
+	predictions *[len(predictionMoments)]traces.JobPredicted // nil: the model predicted nothing
+	masterOn    *Node                                        // the worker that the job's ApplicationMaster runs on
+	masterMiB   int64
+	live        *liveJob // the job's running and waiting tasks; nil if there are none
 }
 
 // MasterMs returns how many ms after its submission the job's ApplicationMaster

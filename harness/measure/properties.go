@@ -29,11 +29,14 @@ type Property struct {
 var (
 	completion = &Property{
 		Name: "completion", Unit: "s", Title: "completion time of jobs", text: "time from submission to end", per: 1000,
-		of: func(j *Job) (float64, bool) { return j.CompletionMs, j.CompletionMs >= 0 }, in: func(c *JobClass) *Distribution { return &c.CompletionMs },
+		of: func(j *Job) (float64, bool) { return j.CompletionMs, j.CompletionMs >= 0 },
+		in: func(c *JobClass) *Distribution { return &c.CompletionMs },
 	}
 	waiting = &Property{
-		Name: "waiting", Unit: "s", Title: "wait of jobs for their first task", text: "time from submission until the first task starts", per: 1000, madeUp: "schedule",
-		mean: "mean time from a job's submission until its first task starts", of: (*Job).WaitMs, in: func(c *JobClass) *Distribution { return &c.WaitingMs },
+		Name: "waiting", Unit: "s", Title: "wait of jobs for their first task", text: "time from submission until the first task starts",
+		per: 1000, madeUp: "schedule",
+		mean: "mean time from a job's submission until its first task starts", of: (*Job).WaitMs,
+		in: func(c *JobClass) *Distribution { return &c.WaitingMs },
 	}
 	slowdown = &Property{
 		Name: "slowdown", Unit: "x", Title: "bounded slowdown of jobs", text: "bounded slowdown", per: 1, madeUp: "schedule",
@@ -139,18 +142,19 @@ func (p *Property) metrics() []Metric {
 		{"p99", "99th percentile", func(d *Distribution) float64 { return d.P99 }},
 		{"max", "largest", func(d *Distribution) float64 { return d.Max }},
 	} {
-		list = append(list, Metric{Name: p.Name + "." + part.name, Text: part.text + " of the jobs' " + p.text, ofJobs: func(classes []*JobClass) float64 {
-			value := math.NaN()
-			for _, c := range classes {
-				if x := part.of(p.in(c)) / p.per; p.in(c).Count > 0 && !(x <= value) {
-					value = x
+		list = append(list, Metric{Name: p.Name + "." + part.name, Text: part.text + " of the jobs' " + p.text,
+			ofJobs: func(classes []*JobClass) float64 {
+				value := math.NaN()
+				for _, c := range classes {
+					if x := part.of(p.in(c)) / p.per; p.in(c).Count > 0 && !(x <= value) {
+						value = x
+					}
 				}
-			}
-			if len(classes) > 1 && part.name != "max" { // percentiles of several classes together are not known
-				return math.NaN()
-			}
-			return value
-		}})
+				if len(classes) > 1 && part.name != "max" { // percentiles of several classes together are not known
+					return math.NaN()
+				}
+				return value
+			}})
 	}
 	for i := range list {
 		m := &list[i]

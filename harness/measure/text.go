@@ -26,7 +26,8 @@ func (i *Figures) Doc() doc.Doc {
 	if i.Model != "" {
 		model = ", model " + i.Model
 	}
-	d := doc.Doc{doc.Text(fmt.Sprintf("%s trace%s: %d events over %s", i.Origin, model, i.Events, doc.DurationText(i.DurationMs))), doc.Notes(i.Doubts())}
+	d := doc.Doc{doc.Text(fmt.Sprintf("%s trace%s: %d events over %s", i.Origin, model, i.Events, doc.DurationText(i.DurationMs))),
+		doc.Notes(i.Doubts())}
 	d = append(d, i.totals()...)
 	d = append(d, i.jobs()...)
 	d = append(d, i.rest()...)
@@ -62,8 +63,10 @@ func (i *Figures) Doubts(known ...string) (notes []string) {
 		notes = append(notes, fmt.Sprintf("mended %s: %s", printable.Count(i.Mended[kind], "time"), kind))
 	}
 	if l := i.List; l != nil {
-		notes = append(notes, fmt.Sprintf("a list of jobs, of which replays make the tasks: a map for each %s of input, a reduce for each %s of shuffle and %d at most, "+
-			"%d ms a task, %s/s mapped, %s/s shuffled, %s/s written, give or take %d %%; blocks in %d copies", size(l.BlockBytes), size(l.BytesPerReduce), l.MaxReduces,
+		notes = append(notes, fmt.Sprintf("a list of jobs, of which replays make the tasks: a map for each %s of input, a reduce for each %s "+
+			"of shuffle and %d at most, "+
+			"%d ms a task, %s/s mapped, %s/s shuffled, %s/s written, give or take %d %%; blocks in %d copies", size(l.BlockBytes),
+			size(l.BytesPerReduce), l.MaxReduces,
 			l.StartMs, size(l.MapRate), size(l.ShuffleRate), size(l.OutputRate), l.SpreadPercent, l.Replication))
 	}
 	return notes
@@ -84,7 +87,8 @@ func (i *Figures) Headline() string {
 		return fmt.Sprintf("%s: no job succeeded.", what)
 	}
 	c := i.AllJobs.CompletionMs
-	text := fmt.Sprintf("%s over %s: a job took %s in the mean, %s in the median and %s at the 95th percentile", what, doc.DurationText(i.MakespanMs), doc.DurationText(c.Mean), doc.DurationText(c.P50), doc.DurationText(c.P95))
+	text := fmt.Sprintf("%s over %s: a job took %s in the mean, %s in the median and %s at the 95th percentile", what,
+		doc.DurationText(i.MakespanMs), doc.DurationText(c.Mean), doc.DurationText(c.P50), doc.DurationText(c.P95))
 	if i.NotSucceeded > 0 {
 		text += fmt.Sprintf("; %d of them did not succeed", i.NotSucceeded)
 	}
@@ -126,7 +130,8 @@ func (i *Figures) completions() *doc.Table {
 			if c.WaitingMs.Count > 0 {
 				wait, slowdown = doc.Duration(c.WaitingMs.P50), doc.Number(c.Slowdown.P95, "x")
 			}
-			t.Add(doc.Words(cmp.Or(c.Name, "all jobs")), doc.Count(x.Count), doc.Duration(x.Mean), doc.Duration(x.P50), doc.Duration(x.P95), wait, slowdown)
+			t.Add(doc.Words(cmp.Or(c.Name, "all jobs")), doc.Count(x.Count), doc.Duration(x.Mean), doc.Duration(x.P50), doc.Duration(x.P95), wait,
+				slowdown)
 		}
 	}
 	return t
@@ -139,15 +144,19 @@ func (i *Figures) totals() doc.Doc {
 	}
 	where := &doc.Table{Name: "locality", Columns: []string{"locality of maps", "cache", "node", "rack", "off", "unknown", ""}}
 	l, s := i.Locality, i.SplitLocality
-	where.Add(doc.Words("by replicas and caches"), doc.Count(l.Cache), doc.Count(l.Node), doc.Count(l.Rack), doc.Count(l.Off), doc.Count(l.Unknown), doc.Words("maps that succeeded"))
-	where.Add(doc.Words("by split hosts"), doc.Words("-"), doc.Count(s.Node), doc.Count(s.Rack), doc.Count(s.Off), doc.Count(s.Unknown), doc.Words("attempts assigned, as Hadoop counts"))
+	where.Add(doc.Words("by replicas and caches"), doc.Count(l.Cache), doc.Count(l.Node), doc.Count(l.Rack), doc.Count(l.Off),
+		doc.Count(l.Unknown), doc.Words("maps that succeeded"))
+	where.Add(doc.Words("by split hosts"), doc.Words("-"), doc.Count(s.Node), doc.Count(s.Rack), doc.Count(s.Off), doc.Count(s.Unknown),
+		doc.Words("attempts assigned, as Hadoop counts"))
 	result := doc.Doc{
 		doc.Text(fmt.Sprintf("%s%s, %s, %s; attempts: %d ok, %d failed, %d killed; read %s, shuffled %s, wrote %s",
-			printable.Count(i.Jobs, "job"), failed, printable.Count(i.Maps, "map"), printable.Count(i.Reduces, "reduce"), i.Attempts.OK, i.Attempts.Failed, i.Attempts.Killed, size(i.Bytes.Input), size(i.Bytes.Shuffle), size(i.Bytes.Output))),
+			printable.Count(i.Jobs, "job"), failed, printable.Count(i.Maps, "map"), printable.Count(i.Reduces, "reduce"), i.Attempts.OK,
+			i.Attempts.Failed, i.Attempts.Killed, size(i.Bytes.Input), size(i.Bytes.Shuffle), size(i.Bytes.Output))),
 		where,
 	}
 	if d := i.AllJobs.Deadlines; d != nil {
-		result = append(result, doc.Text(fmt.Sprintf("%d of %d jobs missed their deadlines; late by %s in the mean, %s at most; ended %.0f %% of their time after the deadline in the median, %.0f %% at the 90th percentile",
+		result = append(result, doc.Text(fmt.Sprintf("%d of %d jobs missed their deadlines; late by %s in the mean, %s at most; ended %.0f %% "+
+			"of their time after the deadline in the median, %.0f %% at the 90th percentile",
 			d.Missed, d.Jobs, doc.DurationText(d.LatenessMs.Mean), doc.DurationText(d.LatenessMs.Max), d.DistancePct.P50, d.DistancePct.P90)))
 	}
 	if d := i.Decisions; d.Made > 0 {
@@ -203,7 +212,8 @@ func (i *Figures) jobs() doc.Doc {
 // counts them.
 func Jobs(columns []string, labels [][]string, list []*Figures, most int) (t *doc.Table, left int) {
 	t = &doc.Table{Name: "jobs", Sorted: true}
-	t.Columns = append(append([]string{"job", "name"}, columns...), "submitted", "waited", "took", "slowdown", "outcome", "maps", "reduces", "node-local maps", "read", "shuffled", "wrote")
+	t.Columns = append(append([]string{"job", "name"}, columns...), "submitted", "waited", "took", "slowdown", "outcome", "maps", "reduces",
+		"node-local maps", "read", "shuffled", "wrote")
 	total := 0
 	for _, f := range list {
 		total += len(f.JobList)

@@ -70,7 +70,8 @@ func far(r *fidelity.Report) (list []string) {
 		byWorkload[x.Workload] = append(byWorkload[x.Workload], fmt.Sprintf("%s under %s", doc.Signed(float64(x.BiasPct), 1, "%"), x.Model))
 	}
 	for _, w := range workloads {
-		list = append(list, fmt.Sprintf("%s: the simulated mean job completion time is far from the real one: %s; unless another scheduler is the reason, trust no difference that is smaller", w, strings.Join(byWorkload[w], ", ")))
+		list = append(list, fmt.Sprintf("%s: the simulated mean job completion time is far from the real one: %s; unless another scheduler is "+
+			"the reason, trust no difference that is smaller", w, strings.Join(byWorkload[w], ", ")))
 	}
 	return list
 }

@@ -5,7 +5,6 @@
 package report
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,7 +66,8 @@ type page struct {
 }
 
 // usual are the metrics of a page if nobody names any.
-var usual = []string{"jobCompletion", "makespan", "slowdown", "waiting", "cacheLocal", "nodeLocal", "mapDuration", "reduceDuration", "slotUse"}
+var usual = []string{"jobCompletion", "makespan", "slowdown", "waiting", "cacheLocal", "nodeLocal", "mapDuration", "reduceDuration",
+	"slotUse"}
 
 // Of returns the document of a page.
 func Of(ctx context.Context, o Options) (doc.Doc, error) {
@@ -353,47 +353,6 @@ func allJobs(list []*measure.Figures) (n int) {
 		n += len(f.JobList)
 	}
 	return n
-}
-
-// facts are what is known of a trace at first sight.
-func (t *reading) facts() doc.Facts {
-	f, h := t.figures, &t.header
-	list := doc.Facts{
-		{Name: "trace", Value: t.file},
-		{Name: "origin", Value: strings.TrimSuffix(string(h.Origin)+" from "+t.format, " from ")},
-		{Name: "jobs", Value: fmt.Sprint(f.Jobs)},
-		{Name: "maps", Value: fmt.Sprint(f.Maps)},
-		{Name: "reduces", Value: fmt.Sprint(f.Reduces)},
-		{Name: "nodes", Value: fmt.Sprint(len(f.Nodes))},
-		{Name: "over", Value: doc.DurationText(f.DurationMs)},
-	}
-	if h.Model != "" {
-		list = append(list, doc.Fact{Name: "model", Value: h.Model})
-	}
-	return list
-}
-
-// provenance says where a trace is from.
-func (t *reading) provenance() *doc.Table {
-	x := &doc.Table{Name: t.file, Columns: []string{"", ""}}
-	row := func(name, text string) {
-		if text != "" {
-			x.Add(doc.Words(name), doc.Words(text))
-		}
-	}
-	h := &t.header
-	row("file", t.path)
-	row("bytes", fmt.Sprint(t.bytes))
-	row("SHA-256", t.sha256)
-	row("origin", string(h.Origin))
-	row("format", t.format)
-	row("written by", h.Writer)
-	row("cluster", h.Cluster.Name)
-	row("model", h.Model)
-	row("actuator", h.Actuator)
-	row("schedule digest", strings.Trim(cmp.Or(t.figures.ScheduleDigest, "-"), "0"))
-	row("trace digest", t.figures.TraceDigest)
-	return x
 }
 
 // levels are the localities of maps in the order of colours.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"heddle/harness/doc"
 	"heddle/harness/measure"
@@ -94,3 +96,44 @@ func hashed(path string) (int64, string, error) {
 
 // point is a point of a chart without an interval.
 func point(v float64) doc.Point { return doc.Point{Value: v, Lo: math.Inf(-1), Hi: math.Inf(1)} }
+
+// facts are what is known of a trace at first sight.
+func (t *reading) facts() doc.Facts {
+	f, h := t.figures, &t.header
+	list := doc.Facts{
+		{Name: "trace", Value: t.file},
+		{Name: "origin", Value: strings.TrimSuffix(string(h.Origin)+" from "+t.format, " from ")},
+		{Name: "jobs", Value: fmt.Sprint(f.Jobs)},
+		{Name: "maps", Value: fmt.Sprint(f.Maps)},
+		{Name: "reduces", Value: fmt.Sprint(f.Reduces)},
+		{Name: "nodes", Value: fmt.Sprint(len(f.Nodes))},
+		{Name: "over", Value: doc.DurationText(f.DurationMs)},
+	}
+	if h.Model != "" {
+		list = append(list, doc.Fact{Name: "model", Value: h.Model})
+	}
+	return list
+}
+
+// provenance says where a trace is from.
+func (t *reading) provenance() *doc.Table {
+	x := &doc.Table{Name: t.file, Columns: []string{"", ""}}
+	row := func(name, text string) {
+		if text != "" {
+			x.Add(doc.Words(name), doc.Words(text))
+		}
+	}
+	h := &t.header
+	row("file", t.path)
+	row("bytes", fmt.Sprint(t.bytes))
+	row("SHA-256", t.sha256)
+	row("origin", string(h.Origin))
+	row("format", t.format)
+	row("written by", h.Writer)
+	row("cluster", h.Cluster.Name)
+	row("model", h.Model)
+	row("actuator", h.Actuator)
+	row("schedule digest", strings.Trim(cmp.Or(t.figures.ScheduleDigest, "-"), "0"))
+	row("trace digest", t.figures.TraceDigest)
+	return x
+}

@@ -31,7 +31,8 @@ func (p *page) words() doc.Doc {
 	list := terms()
 	known, _ := measure.Find([]string{"all"}) // the name is known
 	for _, m := range slices.DeleteFunc(known, func(m measure.Metric) bool { return m.Part }) {
-		list = append(list, doc.Term{Name: m.Name, Text: fmt.Sprintf("%s. %s is better.", capital(m.Text), capital(string(cmp.Or(m.Better, "neither more nor less"))))})
+		list = append(list, doc.Term{Name: m.Name, Text: fmt.Sprintf("%s. %s is better.", capital(m.Text),
+			capital(string(cmp.Or(m.Better, "neither more nor less"))))})
 	}
 	return doc.Doc{doc.Heading("Words"), list}
 }

@@ -150,7 +150,8 @@ func List(run *runs.Run) ([]Trial, error) {
 		var r Trial
 		if err := run.ReadTrialJSON(t.Name, resultFile, &r); errors.Is(err, fs.ErrNotExist) {
 			trace := filepath.Join(run.TrialDir(t.Name), TraceFile)
-			return nil, fmt.Errorf("%w: %s is a capture: it has no models and repeats; 'heddle trace info %s' prints its figures, and 'heddle replay %s' simulates its jobs", ErrNone, run.Dir, trace, trace)
+			return nil, fmt.Errorf("%w: %s is a capture: it has no models and repeats; 'heddle trace info %s' prints its figures, and 'heddle "+
+				"replay %s' simulates its jobs", ErrNone, run.Dir, trace, trace)
 		} else if err != nil {
 			return nil, fmt.Errorf("read result: %w", err)
 		}

@@ -74,7 +74,8 @@ func readTable(run *runs.Run) ([]Trial, error) {
 		return nil, fmt.Errorf("read results: %w: %s: line %d: %w", runs.ErrDamaged, filepath.Join(run.Dir, measuresFile), line, err)
 	}
 	if record, _ := run.File(measuresFile); record.Rows != len(list) && record.Rows > 0 { // older runs have no number of rows
-		return nil, fmt.Errorf("read results: %w: %s has %d rows, %d were written", runs.ErrDamaged, filepath.Join(run.Dir, measuresFile), len(list), record.Rows)
+		return nil, fmt.Errorf("read results: %w: %s has %d rows, %d were written", runs.ErrDamaged, filepath.Join(run.Dir, measuresFile),
+			len(list), record.Rows)
 	}
 	return list, nil
 }

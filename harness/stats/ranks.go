@@ -51,7 +51,8 @@ func Wilcoxon(a, b []float64) Test {
 	}
 	t := Test{Statistic: float64(plus) / 2, P: signsP(double, plus)}
 	if t.P > 1-Level && len(d) < MinRanks {
-		t.Warnings = append(t.Warnings, fmt.Sprintf("need at least %d pairs that differ to tell a difference by ranks, have %d", MinRanks, len(d)))
+		t.Warnings = append(t.Warnings, fmt.Sprintf("need at least %d pairs that differ to tell a difference by ranks, have %d", MinRanks,
+			len(d)))
 	}
 	return t
 }

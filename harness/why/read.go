@@ -95,7 +95,8 @@ func newReader(h *traces.Header) *reader {
 		slotsOpen: map[place]*awaited{}, attempts: map[traces.Attempt]*attempt{}, containers: map[string]*attempt{},
 	}
 	// YARN counts cores only with this calculator, simulations always do.
-	r.countCores = h.Origin == traces.Simulated || strings.HasSuffix(h.Settings["yarn.scheduler.capacity.resource-calculator"], "DominantResourceCalculator")
+	r.countCores = h.Origin == traces.Simulated || strings.HasSuffix(h.Settings["yarn.scheduler.capacity.resource-calculator"],
+		"DominantResourceCalculator")
 	for i := range h.Cluster.Nodes {
 		r.size(&h.Cluster.Nodes[i])
 	}
@@ -251,7 +252,8 @@ func (r *reader) begin(id traces.Attempt, on traces.Node, rack string, replica, 
 	j := r.job(id.Job)
 	t := j.task(id.Task)
 	x := &Explanation{
-		Attempt: id, Node: on, Rack: rack, Start: Ms(r.now), Facts: Ms(r.now), Level: replica, model: r.model, byYARN: r.byYARN, namesSplit: r.rewritten && !t.hasBlock,
+		Attempt: id, Node: on, Rack: rack, Start: Ms(r.now), Facts: Ms(r.now), Level: replica, model: r.model, byYARN: r.byYARN,
+		namesSplit: r.rewritten && !t.hasBlock,
 	}
 	a := &attempt{x: x, job: j, input: t, need: j.need[id.Kind&1], needKnown: j.known[id.Kind&1]}
 	if on != "" {

@@ -77,7 +77,8 @@ func (x *Explanation) Short() string {
 	case x.Level == traces.LevelNode:
 		b.WriteString(": the node has a replica of its block")
 	}
-	if d := x.Decision; d != nil && d.WaitUnit != traces.WaitNone && d.Farthest != traces.LevelUnknown && (d.Waited > 0 || x.Level > traces.LevelNode) {
+	if d := x.Decision; d != nil && d.WaitUnit != traces.WaitNone && d.Farthest != traces.LevelUnknown &&
+		(d.Waited > 0 || x.Level > traces.LevelNode) {
 		b.WriteString("; " + x.sayWait(d))
 	}
 	return b.String()
@@ -246,7 +247,8 @@ func (x *Explanation) sayDecision(say func(string, ...any), d *Decision) {
 		say("%s decided at %v", x.model, d.At)
 	}
 	if m := d.Meant; m != nil {
-		say("the decision was meant for %v %d of the job; its ApplicationMaster started %v %d in the container", m.Kind, m.Index, x.Attempt.Kind, x.Attempt.Index)
+		say("the decision was meant for %v %d of the job; its ApplicationMaster started %v %d in the container", m.Kind, m.Index,
+			x.Attempt.Kind, x.Attempt.Index)
 	}
 	if d.OneNode && x.Seen {
 		var free []string

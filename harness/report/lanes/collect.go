@@ -135,7 +135,8 @@ func newCollector(h traces.Header, most int) *collector {
 		most: most, header: h,
 		nodes: map[traces.Node]int32{}, jobs: map[traces.JobID]int32{}, strings: map[string]int32{"": 0},
 		running: map[traces.Attempt]int{}, bars: map[traces.Attempt]int{}, masters: map[traces.JobID]int{}, waiting: map[traces.Task]int64{},
-		decided: map[int64]decision{}, coming: map[traces.Attempt]decision{}, up: map[int32]int64{}, down: map[int32]int{}, slow: map[int32]int{}, small: map[int32]int{},
+		decided: map[int64]decision{}, coming: map[traces.Attempt]decision{}, up: map[int32]int64{}, down: map[int32]int{},
+		slow: map[int32]int{}, small: map[int32]int{},
 	}
 	c.d = data{strings: []string{""}, end: unknown}
 	for _, n := range h.Cluster.Nodes {

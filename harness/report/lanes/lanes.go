@@ -102,8 +102,9 @@ func (t *Timeline) Add(trial Trial, events iter.Seq[traces.Event]) {
 		}
 	}
 	t.index = append(t.index, entry{
-		Name: printable.Line(trial.Name), Workload: printable.Line(trial.Workload), Model: printable.Line(trial.Model), Repeat: trial.Repeat, Recorded: trial.Recorded,
-		Origin: string(trial.Header.Origin), Attempts: d.attempts, File: printable.Line(trial.File), Block: len(t.blocks),
+		Name: printable.Line(trial.Name), Workload: printable.Line(trial.Workload), Model: printable.Line(trial.Model), Repeat: trial.Repeat,
+		Recorded: trial.Recorded,
+		Origin:   string(trial.Header.Origin), Attempts: d.attempts, File: printable.Line(trial.File), Block: len(t.blocks),
 	})
 	t.blocks = append(t.blocks, d.encode(why))
 }
@@ -122,7 +123,8 @@ func (t *Timeline) WriteHTML(w io.Writer) error {
 		return err
 	}
 	out := bufio.NewWriter(w)
-	fmt.Fprintf(out, "<section class=\"lanes\" aria-label=\"Timeline of trials\">\n<noscript><p>The timeline needs JavaScript.</p></noscript>\n")
+	fmt.Fprintf(out, "<section class=\"lanes\" aria-label=\"Timeline of trials\">\n<noscript><p>The timeline needs "+
+		"JavaScript.</p></noscript>\n")
 	fmt.Fprintf(out, "<script type=\"application/json\" class=\"lanes-index\">%s</script>\n", index)
 	for _, block := range t.blocks {
 		fmt.Fprintf(out, "<script type=\"text/plain\" class=\"lanes-block\">%s</script>\n", block)

@@ -32,14 +32,16 @@ func (c *collector) marked(e traces.Event, t int64) {
 		i := c.node(e.Node)
 		c.close(c.slow, i, t)
 		if e.Speed != 1 && e.Speed >= 0 && e.Speed < 1e6 {
-			c.open(c.slow, mark{what: "slow", node: i, from: t, to: unknown, share: e.Speed, text: "runs at " + strconv.FormatFloat(e.Speed, 'g', 3, 64) + " of its speed"})
+			c.open(c.slow, mark{what: "slow", node: i, from: t, to: unknown, share: e.Speed, text: "runs at " +
+				strconv.FormatFloat(e.Speed, 'g', 3, 64) + " of its speed"})
 		}
 	case *traces.NodeCapacity:
 		i := c.node(e.Node)
 		c.close(c.small, i, t)
 		mib := e.MemoryBytes >> 20
 		if whole := c.d.nodes[i].mib; mib < whole && mib >= 0 {
-			c.open(c.small, mark{what: "capacity", node: i, from: t, to: unknown, share: float64(mib) / float64(whole), text: strconv.FormatInt(mib, 10) + " of " + strconv.FormatInt(whole, 10) + " MiB left for containers"})
+			c.open(c.small, mark{what: "capacity", node: i, from: t, to: unknown, share: float64(mib) / float64(whole),
+				text: strconv.FormatInt(mib, 10) + " of " + strconv.FormatInt(whole, 10) + " MiB left for containers"})
 		}
 	}
 }
