@@ -82,8 +82,10 @@ func (l *Load) Run(ctx context.Context) (*Measure, error) {
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
-	m := &Measure{Load: l.Name, Nodes: l.Nodes, Seconds: time.Since(start).Seconds(), CPUSeconds: (cputime.Used() - cpu).Seconds(),
-		PeakBytes: peak()}
+	m := &Measure{
+		Load: l.Name, Nodes: l.Nodes, Seconds: time.Since(start).Seconds(), CPUSeconds: (cputime.Used() - cpu).Seconds(),
+		PeakBytes: peak(),
+	}
 	sums, unread := counting.sums()
 	runtime.ReadMemStats(&after)
 	events, maps := int64(0), int64(0)

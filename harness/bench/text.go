@@ -44,8 +44,10 @@ func (l *Load) Median(ctx context.Context, repeat int, told func(done int)) (*Me
 // Doc returns a table of measured figures, with one row for each benchmark. It has
 // the processor's counters if they could be read, and otherwise says why not.
 func Doc(measures []*Measure) doc.Doc {
-	t := &doc.Table{Columns: []string{"load", "nodes", "tasks", "seconds", "CPU seconds", "tasks/s", "events/s", "allocs/event", "peak MB",
-		"digest"}}
+	t := &doc.Table{Columns: []string{
+		"load", "nodes", "tasks", "seconds", "CPU seconds", "tasks/s", "events/s", "allocs/event", "peak MB",
+		"digest",
+	}}
 	var uncounted error
 	for _, m := range measures {
 		uncounted = cmp.Or(uncounted, m.Uncounted)

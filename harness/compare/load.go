@@ -210,8 +210,10 @@ func joinWorkloads(trials []trial, workloads int) (joined []trial, incomplete []
 		if !ok {
 			i = len(joined)
 			at[k] = i
-			joined, count = append(joined, trial{run: t.run, folder: t.folder, simulated: t.simulated, repeat: t.repeat, model: t.model,
-				started: t.started}), append(count, 0)
+			joined, count = append(joined, trial{
+				run: t.run, folder: t.folder, simulated: t.simulated, repeat: t.repeat, model: t.model,
+				started: t.started,
+			}), append(count, 0)
 		}
 		joined[i].figures = append(joined[i].figures, t.figures...)
 		digests[i] = append(digests[i], t.workload+" "+t.digest)

@@ -227,8 +227,10 @@ func (r *Report) Trials() *doc.Table {
 		if t.simulated {
 			where = "simulated"
 		}
-		row := []doc.Cell{doc.Words(t.folder), doc.Words(t.name), doc.Words(t.workload), doc.Words(t.model), doc.Count(t.repeat),
-			doc.Words(where)}
+		row := []doc.Cell{
+			doc.Words(t.folder), doc.Words(t.name), doc.Words(t.workload), doc.Words(t.model), doc.Count(t.repeat),
+			doc.Words(where),
+		}
 		for _, m := range known {
 			row = append(row, doc.Number(m.of(t), m.Unit))
 		}

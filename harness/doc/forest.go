@@ -280,5 +280,7 @@ func (t *Forest) legend(s *canvas) {
 }
 
 // toneColours are the colours of tones in pictures on a light page.
-var toneColours = map[Tone]string{Good: "#0a6b2d", Fair: "#0b5f77", Bad: "#a32020", Opposite: "#7a1fa2", Notable: "#7d5200",
-	Faint: "#5c6570", "": "#1f2328"}
+var toneColours = map[Tone]string{
+	Good: "#0a6b2d", Fair: "#0b5f77", Bad: "#a32020", Opposite: "#7a1fa2", Notable: "#7d5200",
+	Faint: "#5c6570", "": "#1f2328",
+}

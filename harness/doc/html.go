@@ -87,13 +87,6 @@ func (h *hypertext) items(open string, texts []string) {
 // parts writes the parts of a document.
 func (h *hypertext) parts(d Doc) error {
 	list := d.filled()
-	charts := func(i int) bool {
-		if i < 0 || i >= len(list) {
-			return false
-		}
-		_, is := list[i].(*Chart)
-		return is
-	}
 	for i, p := range list {
 		switch p := p.(type) {
 		case Heading:
@@ -112,20 +105,11 @@ func (h *hypertext) parts(d Doc) error {
 			word, texts, _ := remarks(p)
 			h.items(fmt.Sprintf(`<ul class="%s" aria-label="%[1]ss">`, word), texts)
 		case Facts:
-			h.WriteString(`<dl class="facts">`)
-			for _, f := range p {
-				h.add("<div><dt>%s</dt><dd>%s</dd></div>", h.named(f.Name, escaped(f.Name)), joined(f.Value))
-			}
-			h.WriteString("</dl>\n")
+			h.facts(p)
 		case Glossary:
 			h.glossary(p)
 		case Files:
-			h.WriteString(`<ul class="files">`)
-			for k := range p {
-				address, name, size := p[k].address()
-				h.add("<li><a href=\"%s\" download=\"%s\">%[2]s</a> <span>%s</span></li>\n", escaped(address), escaped(name), size)
-			}
-			h.WriteString("</ul>\n")
+			h.files(p)
 		case *Fold:
 			h.add("<details><summary>%s</summary>\n", escaped(p.Title))
 			if err := h.parts(p.Parts); err != nil {
@@ -137,13 +121,9 @@ func (h *hypertext) parts(d Doc) error {
 				return err
 			}
 		case *Chart:
-			if !charts(i - 1) {
-				h.WriteString(`<div class="charts">`)
-			}
+			h.WriteString(when(!isChart(list, i-1), `<div class="charts">`))
 			h.chart(p)
-			if !charts(i + 1) {
-				h.WriteString("</div>\n")
-			}
+			h.WriteString(when(!isChart(list, i+1), "</div>\n"))
 		case *Forest:
 			h.forest(p)
 		case *Table:
@@ -151,6 +131,32 @@ func (h *hypertext) parts(d Doc) error {
 		}
 	}
 	return nil
+}
+
+// isChart reports whether part i of a document is a chart. Charts stand side by side.
+func isChart(d Doc, i int) bool {
+	if i < 0 || i >= len(d) {
+		return false
+	}
+	_, is := d[i].(*Chart)
+	return is
+}
+
+func (h *hypertext) facts(p Facts) {
+	h.WriteString(`<dl class="facts">`)
+	for _, f := range p {
+		h.add("<div><dt>%s</dt><dd>%s</dd></div>", h.named(f.Name, escaped(f.Name)), joined(f.Value))
+	}
+	h.WriteString("</dl>\n")
+}
+
+func (h *hypertext) files(p Files) {
+	h.WriteString(`<ul class="files">`)
+	for k := range p {
+		address, name, size := p[k].address()
+		h.add("<li><a href=\"%s\" download=\"%s\">%[2]s</a> <span>%s</span></li>\n", escaped(address), escaped(name), size)
+	}
+	h.WriteString("</ul>\n")
 }
 
 // head begins a section.

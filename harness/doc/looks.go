@@ -8,8 +8,15 @@ import (
 // palette has the colours of rows, on a light and on a dark page. They mean nothing else on
 // a page: neither a locality nor good or bad news. Dashes and shapes tell rows apart too,
 // for people who do not tell colours apart.
-var palette = [][2]string{{"#30363d", "#dfe4ea"}, {"#00938a", "#2fc4b8"}, {"#7d8a00", "#bccb3a"}, {"#9aa5b1", "#737e8a"},
-	{"#006b64", "#b8f7f0"}, {"#4d5400", "#858f2a"}, {"#7ed0c8", "#2a8a82"}}
+var palette = [][2]string{
+	{"#30363d", "#dfe4ea"},
+	{"#00938a", "#2fc4b8"},
+	{"#7d8a00", "#bccb3a"},
+	{"#9aa5b1", "#737e8a"},
+	{"#006b64", "#b8f7f0"},
+	{"#4d5400", "#858f2a"},
+	{"#7ed0c8", "#2a8a82"},
+}
 
 // Looks of rows that are a locality of maps, which has the same colour wherever it is.
 const (
@@ -54,8 +61,14 @@ var shapes = []struct {
 	path string
 	line bool
 }{
-	{disc, false}, {square, false}, {"m0 -4.6l4.4 7.6h-8.8z", false}, {"m0 -4.5v9m-4.5 -4.5h9", true},
-	{disc, true}, {"m0 4.6l4.4 -7.6h-8.8z", false}, {square, true}, {"m-3.5 -3.5l7 7m0 -7l-7 7", true},
+	{disc, false},
+	{square, false},
+	{"m0 -4.6l4.4 7.6h-8.8z", false},
+	{"m0 -4.5v9m-4.5 -4.5h9", true},
+	{disc, true},
+	{"m0 4.6l4.4 -7.6h-8.8z", false},
+	{square, true},
+	{"m-3.5 -3.5l7 7m0 -7l-7 7", true},
 }
 
 // fill and stroke return the attributes of a row's colour.

@@ -278,14 +278,12 @@ func (t *Table) csvColumn(k int) (names []string, of func(Cell) []string) {
 		}
 	}
 	name := printable.Cell(t.Columns[k])
-	switch {
-	case mixed:
-		unit, names = "", []string{name, name + " unit"}
-	case unit != "":
-		unit = " (" + unit + ")"
-		fallthrough
-	default:
-		names = []string{name + unit}
+	if unit = strings.TrimSuffix(" ("+unit+")", " ()"); mixed {
+		unit = ""
+	}
+	names = []string{name + unit}
+	if mixed {
+		names = append(names, name+" unit")
 	}
 	if intervals {
 		names = append(names, name+" lo"+unit, name+" hi"+unit)
@@ -301,16 +299,22 @@ func (t *Table) csvColumn(k int) (names []string, of func(Cell) []string) {
 		if mixed {
 			list = append(list, c.unit)
 		}
-		if intervals && c.interval && c.bounded {
-			list = append(list, plain(c.lo), plain(c.hi))
-		} else if intervals {
-			list = append(list, "", "")
+		if intervals {
+			list = append(list, c.plainBounds()...)
 		}
 		if afters {
 			list = append(list, printable.Cell(c.after))
 		}
 		return list
 	}
+}
+
+// plainBounds returns the bounds of the cell's interval, empty if it has none.
+func (c Cell) plainBounds() []string {
+	if c.interval && c.bounded {
+		return []string{plain(c.lo), plain(c.hi)}
+	}
+	return []string{"", ""}
 }
 
 // cell returns a cell of a row, empty if the row is too short.

@@ -357,8 +357,10 @@ func (a *Across) sum() {
 
 // Doc returns the predictions for people to read.
 func (a *Across) Doc() doc.Doc {
-	table := &doc.Table{Name: "settings", Columns: []string{"run", "workload", "model", "runs", "measured", "predicted", "error",
-		"noise floor", "95 % of new runs", "runs in it", "speed", "error at it"}}
+	table := &doc.Table{Name: "settings", Columns: []string{
+		"run", "workload", "model", "runs", "measured", "predicted", "error",
+		"noise floor", "95 % of new runs", "runs in it", "speed", "error at it",
+	}}
 	for _, x := range a.Settings {
 		interval, held := doc.Words("-"), doc.Words("-")
 		if lo, hi := x.PredictedCI95Ms[0], x.PredictedCI95Ms[1]; !math.IsInf(lo, 0) {

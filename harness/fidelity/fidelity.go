@@ -141,8 +141,10 @@ func OfRun(run *results.Run, o Options) (*Report, error) {
 // options by defaults.
 func begin(run *results.Run, o *Options) *Report {
 	o.Seeds = cmp.Or(o.Seeds, 5)
-	r := &Report{Own: []Own{}, Counterfactual: []Counterfactual{}, Warnings: []string{},
-		Simulated: run.Manifest().World == runs.WorldSimulated}
+	r := &Report{
+		Own: []Own{}, Counterfactual: []Counterfactual{}, Warnings: []string{},
+		Simulated: run.Manifest().World == runs.WorldSimulated,
+	}
 	if r.Simulated {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("the trials of %s are simulated: this says how well replays predict a simulation, not a "+
 			"cluster", run.Dir))

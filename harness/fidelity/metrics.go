@@ -75,8 +75,10 @@ func errorOf(m measure.Metric, values []metricValue) MetricError {
 
 // metricsTable has a row for each metric that was asked for, of each workload and model.
 func (r *Report) metricsTable(was string) *doc.Table {
-	t := &doc.Table{Name: "metrics", Columns: []string{"workload", "model", "metric", "trials", was, "predicted", "error", "of means",
-		"noise floor"}}
+	t := &doc.Table{Name: "metrics", Columns: []string{
+		"workload", "model", "metric", "trials", was, "predicted", "error", "of means",
+		"noise floor",
+	}}
 	for _, own := range r.Own {
 		for _, x := range own.Metrics {
 			digits := 1

@@ -20,8 +20,10 @@ func (r *Report) Forest() *doc.Forest {
 	nan := math.NaN()
 	for _, x := range r.Own {
 		row := doc.ForestRow{
-			Name: x.Workload + " under " + x.Model, Unit: "%", Ours: doc.Point{Value: float64(x.BiasPct), Lo: x.BiasCI95Pct[0],
-				Hi: x.BiasCI95Pct[1]},
+			Name: x.Workload + " under " + x.Model, Unit: "%", Ours: doc.Point{
+				Value: float64(x.BiasPct), Lo: x.BiasCI95Pct[0],
+				Hi: x.BiasCI95Pct[1],
+			},
 			Asked: nan, Published: nan, Room: doc.Point{Value: nan}, Band: float64(x.NoisePct),
 			Text: doc.Difference(float64(x.BiasPct), x.BiasCI95Pct[0], x.BiasCI95Pct[1], "%").InWords() + ": " +
 				doc.Number(float64(x.PredictedMs)/1000, "s").String() + " for " + doc.Number(float64(x.MeasuredMs)/1000, "s").String(),
@@ -76,8 +78,10 @@ func (r *Report) Doc() doc.Doc {
 	case r.Simulated:
 		was = "simulated"
 	}
-	own := &doc.Table{Name: "own", Columns: []string{"workload", "model", "runs", was, "predicted", "error", "of means", "noise floor",
-		"makespan", "maps' times", "reduces' times", "locality"}}
+	own := &doc.Table{Name: "own", Columns: []string{
+		"workload", "model", "runs", was, "predicted", "error", "of means", "noise floor",
+		"makespan", "maps' times", "reduces' times", "locality",
+	}}
 	for _, x := range r.Own {
 		percent := func(v float64) doc.Cell { return doc.Fixed(v, 1, "%") }
 		own.Add(doc.Words(x.Workload), doc.Words(x.Model), doc.Count(x.Runs), doc.Number(float64(x.MeasuredMs)/1000, "s"),

@@ -93,8 +93,10 @@ func winnersDoc(list []Winner) doc.Doc {
 		}
 		return doc.Words(model)
 	}
-	table := &doc.Table{Name: "winners", Columns: []string{"run", "workload", "models", "measured", "p", "predicted", "faster, measured",
-		"faster, predicted"}}
+	table := &doc.Table{Name: "winners", Columns: []string{
+		"run", "workload", "models", "measured", "p", "predicted", "faster, measured",
+		"faster, predicted",
+	}}
 	tells, right, silent, silentToo := 0, 0, 0, 0
 	for _, x := range list {
 		table.Add(doc.Words(x.Run), doc.Words(x.Workload), doc.Words(x.Models[0]+", "+x.Models[1]),

@@ -105,12 +105,8 @@ func (c *Collector) finished(e *traces.AttemptFinished) {
 		}
 		c.mapped(j, s.replica, e.Counters.HDFSReadBytes, e.T)
 	}
-	if n, ok := live.planned[x]; ok && isMap {
-		c.figures.Plan.Maps++
-		if ran && s.node.Node == n {
-			c.figures.Plan.OnNode++
-		}
-		delete(live.planned, x)
+	if isMap {
+		c.asPlanned(live, x, s.node)
 	}
 	if !ran {
 		return
@@ -133,6 +129,20 @@ func (c *Collector) finished(e *traces.AttemptFinished) {
 		return
 	}
 	c.reduced(j, live, s, e)
+}
+
+// asPlanned counts a map for which the scheduler model planned a node. on is nil if it is not
+// known where it ran.
+func (c *Collector) asPlanned(live *liveJob, x task, on *Node) {
+	n, ok := live.planned[x]
+	if !ok {
+		return
+	}
+	c.figures.Plan.Maps++
+	if on != nil && on.Node == n {
+		c.figures.Plan.OnNode++
+	}
+	delete(live.planned, x)
 }
 
 // reduced counts a reduce that succeeded.

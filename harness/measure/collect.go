@@ -87,8 +87,10 @@ var phaseNames = [phaseCount]string{
 // New returns a Collector for a run whose trace has the header h.
 func New(h traces.Header) *Collector {
 	c := &Collector{
-		figures: Figures{Format: h.Format, List: h.List, Origin: h.Origin, Model: h.Model, Actuator: h.Actuator, Synthetic: h.Synthetic,
-			Mended: h.Mended},
+		figures: Figures{
+			Format: h.Format, List: h.List, Origin: h.Origin, Model: h.Model, Actuator: h.Actuator, Synthetic: h.Synthetic,
+			Mended: h.Mended,
+		},
 		jobs: map[traces.JobID]*Job{}, nodes: map[traces.Node]*Node{}, undecided: map[int64]*traces.Decision{},
 		digest: traces.NewTraceDigest(), sizesKnown: true, list: h.List,
 	}
@@ -140,27 +142,8 @@ func (c *Collector) Add(e traces.Event) {
 		c.digest.Add(e)
 	}
 	switch e := e.(type) {
-	case *traces.NodeUp:
-		n := c.node(e.Node)
-		n.Rack, n.down = e.Rack, false
-	case *traces.NodeDown:
-		c.lost(c.nodes[e.Node])
-	case *traces.NodeCapacity:
-		c.offered.change(c.node(e.Node), e.MemoryBytes>>20, e.T)
-	case *traces.NodeSpeed:
-		c.slowed(e)
-	case *traces.NodeSample:
-		n := c.node(e.Node)
-		if sampled(e.CPUUser) && sampled(e.CPUSystem) {
-			n.cpu += e.CPUUser + e.CPUSystem
-			n.samples++
-		}
-		if sampled(e.Load1) {
-			if c.begun {
-				n.averaged(loadAt{e.T, e.Load1})
-			}
-			c.loads.Sampled(e.Node, e.T, e.Load1)
-		}
+	case *traces.NodeUp, *traces.NodeDown, *traces.NodeCapacity, *traces.NodeSpeed, *traces.NodeSample:
+		c.changedNode(e)
 	case *traces.JobSubmitted:
 		c.offered.begin(e.T)
 		j := c.job(e.Job)
@@ -193,6 +176,33 @@ func (c *Collector) Add(e traces.Event) {
 		}
 	case *traces.Actuation:
 		c.actuated(e)
+	}
+}
+
+// changedNode takes an event of a node into account.
+func (c *Collector) changedNode(e traces.Event) {
+	switch e := e.(type) {
+	case *traces.NodeUp:
+		n := c.node(e.Node)
+		n.Rack, n.down = e.Rack, false
+	case *traces.NodeDown:
+		c.lost(c.nodes[e.Node])
+	case *traces.NodeCapacity:
+		c.offered.change(c.node(e.Node), e.MemoryBytes>>20, e.T)
+	case *traces.NodeSpeed:
+		c.slowed(e)
+	case *traces.NodeSample:
+		n := c.node(e.Node)
+		if sampled(e.CPUUser) && sampled(e.CPUSystem) {
+			n.cpu += e.CPUUser + e.CPUSystem
+			n.samples++
+		}
+		if sampled(e.Load1) {
+			if c.begun {
+				n.averaged(loadAt{e.T, e.Load1})
+			}
+			c.loads.Sampled(e.Node, e.T, e.Load1)
+		}
 	}
 }
 

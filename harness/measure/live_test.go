@@ -112,10 +112,3 @@ func TestLiveOfAFailedJob(t *testing.T) {
 		t.Errorf("nodes %+v", now.Nodes)
 	}
 }
-
-func sum(list []int) (n int) {
-	for _, x := range list {
-		n += x
-	}
-	return n
-}

@@ -54,80 +54,117 @@ const MapCPU = "mapCPU"
 
 // Metrics returns all metrics, the most often used ones first.
 func Metrics() []Metric {
-	completions := completion.metrics()
-	list := []Metric{
+	return slices.Concat(firstMetrics, completion.metrics()[1:], waiting.metrics(), slowdown.metrics(),
+		missedMetrics, lateness.metrics(), distance.metrics(), otherMetrics)
+}
+
+var (
+	firstMetrics = []Metric{
 		{Name: "makespan", Unit: "s", Better: Lower, Usual: true, Text: "time from the first submission to the last end of a job; of several " +
 			"workloads the sum", value: makespan},
-		{Name: "jobCompletion", Unit: "s", Better: Lower, Usual: true, Text: "mean time from submission to end of the jobs that succeeded",
-			value: meanCompletion, ofJobs: completions[0].ofJobs},
-		{Name: "cacheLocal", Unit: "%", Better: Higher, Usual: true, Text: "share of maps that ran where their block was cached",
-			madeUp: "replicas", part: localMaps(func(l Locality) int { return l.Cache })},
-		{Name: "nodeLocal", Unit: "%", Better: Higher, Usual: true, Text: "share of maps that ran where their block was, cached or on disk",
-			madeUp: "replicas", part: localMaps(func(l Locality) int { return l.Cache + l.Node })},
+		{
+			Name: "jobCompletion", Unit: "s", Better: Lower, Usual: true, Text: "mean time from submission to end of the jobs that succeeded",
+			value: meanCompletion, ofJobs: completion.metrics()[0].ofJobs,
+		},
+		{
+			Name: "cacheLocal", Unit: "%", Better: Higher, Usual: true, Text: "share of maps that ran where their block was cached",
+			madeUp: "replicas", part: localMaps(func(l Locality) int { return l.Cache }),
+		},
+		{
+			Name: "nodeLocal", Unit: "%", Better: Higher, Usual: true, Text: "share of maps that ran where their block was, cached or on disk",
+			madeUp: "replicas", part: localMaps(func(l Locality) int { return l.Cache + l.Node }),
+		},
 		{Name: "mapDuration", Unit: "s", Better: Lower, Usual: true, Text: "mean time of a map's successful attempt", value: phase(WholeMap)},
-		{Name: "reduceDuration", Unit: "s", Better: Lower, Usual: true, Text: "mean time of a reduce's successful attempt",
-			value: phase(WholeReduce)},
+		{
+			Name: "reduceDuration", Unit: "s", Better: Lower, Usual: true, Text: "mean time of a reduce's successful attempt",
+			value: phase(WholeReduce),
+		},
 	}
-	list = slices.Concat(list, completions[1:], waiting.metrics(), slowdown.metrics())
-	list = append(list,
-		Metric{
+	missedMetrics = []Metric{
+		{
 			Name: "missed", Unit: "%", Better: Lower, Text: "share of the jobs with a deadline that missed it, or did not succeed",
 			part:   func(trials []*Figures) stats.Share { return missed(allJobs(trials)) },
 			ofJobs: func(classes []*JobClass) float64 { return missed(classes).Percent() },
 		},
-		Metric{
+		{
 			Name: "missedJobs", Better: Lower, Text: "number of jobs that missed their deadline, or had one and did not succeed",
 			ofJobs: func(classes []*JobClass) float64 { s := missed(classes); return float64(s.Part) + 0*s.Percent() },
-		})
-	list = slices.Concat(list, lateness.metrics(), distance.metrics())
-	list = append(list,
-		Metric{Name: "fairness", Better: Higher, madeUp: "schedule",
+		},
+	}
+	otherMetrics = []Metric{
+		{
+			Name: "fairness", Better: Higher, madeUp: "schedule",
 			Text:   "Jain's index of the jobs' slowdowns: 1 if all are slowed down alike",
-			ofJobs: one(func(c *JobClass) float64 { return known(c.Fairness) })},
-		Metric{Name: "failedJobs", Better: Lower, Text: "number of jobs that did not succeed", value: failedJobs,
-			ofJobs: one(func(c *JobClass) float64 { return float64(c.Jobs - c.Succeeded) })},
-		Metric{Name: "killedAttempts", Better: Lower, Text: "number of task attempts that were killed, such as reduces for maps that waited, " +
+			ofJobs: one(func(c *JobClass) float64 { return known(c.Fairness) }),
+		},
+		{
+			Name: "failedJobs", Better: Lower, Text: "number of jobs that did not succeed", value: failedJobs,
+			ofJobs: one(func(c *JobClass) float64 { return float64(c.Jobs - c.Succeeded) }),
+		},
+		{Name: "killedAttempts", Better: Lower, Text: "number of task attempts that were killed, such as reduces for maps that waited, " +
 			"or the slower of two speculative attempts", value: killedAttempts},
-		Metric{Name: "killedTime", Unit: "s", Better: Lower, Text: "time that killed attempts ran, all together",
-			value: total(func(f *Figures) float64 { return f.KilledMs })},
-		Metric{Name: "mapStarvation", Unit: "s", Better: Lower, Text: "time in which reduces held all slots while maps of their own jobs " +
+		{
+			Name: "killedTime", Unit: "s", Better: Lower, Text: "time that killed attempts ran, all together",
+			value: total(func(f *Figures) float64 { return f.KilledMs }),
+		},
+		{Name: "mapStarvation", Unit: "s", Better: Lower, Text: "time in which reduces held all slots while maps of their own jobs " +
 			"waited, so that these jobs stood still", value: total(func(f *Figures) float64 { return f.StarvedMs })},
-		Metric{Name: "slotUse", Unit: "%", madeUp: "nodes", Text: "share of the workers' container memory that task attempts used during the " +
+		{Name: "slotUse", Unit: "%", madeUp: "nodes", Text: "share of the workers' container memory that task attempts used during the " +
 			"makespan", value: weighted(func(f *Figures) (float64, float64) { return known(f.UtilisationPct), f.MakespanMs })},
-		Metric{Name: "coreUse", Unit: "%", Better: Higher, Text: "share of the sampled workers' cores that were busy",
-			value: weighted(func(f *Figures) (float64, float64) { return known(f.CoreUsePct), f.DurationMs })},
-		Metric{Name: "nodeTasks", Better: Higher, madeUp: "nodes",
+		{
+			Name: "coreUse", Unit: "%", Better: Higher, Text: "share of the sampled workers' cores that were busy",
+			value: weighted(func(f *Figures) (float64, float64) { return known(f.CoreUsePct), f.DurationMs }),
+		},
+		{
+			Name: "nodeTasks", Better: Higher, madeUp: "nodes",
 			Text:  "mean number of task attempts on a worker, from the start of the first to the end of the last",
-			value: weighted(func(f *Figures) (float64, float64) { return f.nodeTasks, f.MakespanMs })},
-		Metric{Name: "nodeLoad", Better: Lower, Text: "mean load average of the sampled workers, from the start of the first task on",
-			value: weighted(func(f *Figures) (float64, float64) { return f.nodeLoad, f.DurationMs })},
-		Metric{Name: "nodeRunnable", Better: Lower, Text: "mean number of tasks of a sampled worker that ran or waited for a core or disk, as " +
+			value: weighted(func(f *Figures) (float64, float64) { return f.nodeTasks, f.MakespanMs }),
+		},
+		{
+			Name: "nodeLoad", Better: Lower, Text: "mean load average of the sampled workers, from the start of the first task on",
+			value: weighted(func(f *Figures) (float64, float64) { return f.nodeLoad, f.DurationMs }),
+		},
+		{Name: "nodeRunnable", Better: Lower, Text: "mean number of tasks of a sampled worker that ran or waited for a core or disk, as " +
 			"its load averages tell", value: weighted(func(f *Figures) (float64, float64) { return f.nodeRunnable, f.DurationMs })},
-		Metric{Name: "slowedStarts", Better: Lower, madeUp: "nodes",
+		{
+			Name: "slowedStarts", Better: Lower, madeUp: "nodes",
 			Text:  "starts on nodes that a fault made slow, over those on each of the others, in the second and third minute after it",
-			value: slowedStarts},
-		Metric{Name: MapCPU, Unit: "s", Better: Lower, Text: "mean CPU time of a map's successful attempt, by Hadoop's counter",
-			value: weighted(func(f *Figures) (float64, float64) { return f.mapCPUMs / f.mapCPUs / 1000, f.mapCPUs })},
-		Metric{Name: "overBound", Unit: "x", Better: Lower, Text: "makespan as a multiple of its lower bound, given how long the tasks took",
-			value: boundRatio},
-		Metric{Name: "cacheBytes", Unit: "%", Better: Higher, Text: "share of the maps' input bytes that came from the cache of the map's node",
-			madeUp: "replicas", value: bytesOf(read, func(b ByLevel) int64 { return b.Cache })},
-		Metric{Name: "nodeBytes", Unit: "%", Better: Higher, Text: "share of the maps' input bytes that came from the cache or disk of the " +
+			value: slowedStarts,
+		},
+		{
+			Name: MapCPU, Unit: "s", Better: Lower, Text: "mean CPU time of a map's successful attempt, by Hadoop's counter",
+			value: weighted(func(f *Figures) (float64, float64) { return f.mapCPUMs / f.mapCPUs / 1000, f.mapCPUs }),
+		},
+		{
+			Name: "overBound", Unit: "x", Better: Lower, Text: "makespan as a multiple of its lower bound, given how long the tasks took",
+			value: boundRatio,
+		},
+		{
+			Name: "cacheBytes", Unit: "%", Better: Higher, Text: "share of the maps' input bytes that came from the cache of the map's node",
+			madeUp: "replicas", value: bytesOf(read, func(b ByLevel) int64 { return b.Cache }),
+		},
+		{Name: "nodeBytes", Unit: "%", Better: Higher, Text: "share of the maps' input bytes that came from the cache or disk of the " +
 			"map's node", madeUp: "replicas", value: bytesOf(read, func(b ByLevel) int64 { return b.Cache + b.Node })},
-		Metric{Name: "offRackBytes", Unit: "%", Better: Lower, Text: "share of the maps' input bytes that came from another rack",
-			madeUp: "replicas", value: bytesOf(read, func(b ByLevel) int64 { return b.Off })},
-		Metric{Name: "shuffling", Unit: "s", Better: Lower, Text: "mean time from a reduce's start, or from the job's last map if that ends " +
+		{
+			Name: "offRackBytes", Unit: "%", Better: Lower, Text: "share of the maps' input bytes that came from another rack",
+			madeUp: "replicas", value: bytesOf(read, func(b ByLevel) int64 { return b.Off }),
+		},
+		{Name: "shuffling", Unit: "s", Better: Lower, Text: "mean time from a reduce's start, or from the job's last map if that ends " +
 			"later, until the reduce has all map output", value: weighted(func(f *Figures) (float64,
-			float64) {
+			float64,
+		) {
 			return f.shufflesMs / f.shuffles / 1000, f.shuffles
 		})},
-		Metric{Name: "nodeFetched", Unit: "%", Better: Higher, Text: "share of the map output that reduces took from their own node",
-			value: bytesOf(fetched, func(b ByLevel) int64 { return b.Node })},
-		Metric{Name: "offRackFetched", Unit: "%", Better: Lower, Text: "share of the map output that reduces fetched from another rack",
-			value: bytesOf(fetched, func(b ByLevel) int64 { return b.Off })},
-	)
-	return list
-}
+		{
+			Name: "nodeFetched", Unit: "%", Better: Higher, Text: "share of the map output that reduces took from their own node",
+			value: bytesOf(fetched, func(b ByLevel) int64 { return b.Node }),
+		},
+		{
+			Name: "offRackFetched", Unit: "%", Better: Lower, Text: "share of the map output that reduces fetched from another rack",
+			value: bytesOf(fetched, func(b ByLevel) int64 { return b.Off }),
+		},
+	}
+)
 
 // Find returns the metrics with the given names, in this order. Without names it
 // returns the usual metrics, and for the name "all" all of them.

@@ -142,7 +142,8 @@ func (p *Property) metrics() []Metric {
 		{"p99", "99th percentile", func(d *Distribution) float64 { return d.P99 }},
 		{"max", "largest", func(d *Distribution) float64 { return d.Max }},
 	} {
-		list = append(list, Metric{Name: p.Name + "." + part.name, Text: part.text + " of the jobs' " + p.text,
+		list = append(list, Metric{
+			Name: p.Name + "." + part.name, Text: part.text + " of the jobs' " + p.text,
 			ofJobs: func(classes []*JobClass) float64 {
 				value := math.NaN()
 				for _, c := range classes {
@@ -154,7 +155,8 @@ func (p *Property) metrics() []Metric {
 					return math.NaN()
 				}
 				return value
-			}})
+			},
+		})
 	}
 	for i := range list {
 		m := &list[i]

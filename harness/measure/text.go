@@ -26,8 +26,10 @@ func (i *Figures) Doc() doc.Doc {
 	if i.Model != "" {
 		model = ", model " + i.Model
 	}
-	d := doc.Doc{doc.Text(fmt.Sprintf("%s trace%s: %d events over %s", i.Origin, model, i.Events, doc.DurationText(i.DurationMs))),
-		doc.Notes(i.Doubts())}
+	d := doc.Doc{
+		doc.Text(fmt.Sprintf("%s trace%s: %d events over %s", i.Origin, model, i.Events, doc.DurationText(i.DurationMs))),
+		doc.Notes(i.Doubts()),
+	}
 	d = append(d, i.totals()...)
 	d = append(d, i.jobs()...)
 	d = append(d, i.rest()...)

@@ -86,8 +86,10 @@ var shown = []float64{0, 10, 25, 50, 75, 90, 95, 99, 100}
 
 // chart draws the distributions of one property.
 func chart(title string, curves []compare.Curve, look func(string) int) *doc.Chart {
-	c := &doc.Chart{Name: title, Title: title, Y: "share", Unit: "%", X: curves[0].Unit, Kind: doc.Steps,
-		Text: "Each curve has the values of all repeats."}
+	c := &doc.Chart{
+		Name: title, Title: title, Y: "share", Unit: "%", X: curves[0].Unit, Kind: doc.Steps,
+		Text: "Each curve has the values of all repeats.",
+	}
 	c.Numbers = &doc.Table{Name: title, Columns: []string{"", "values"}}
 	for _, p := range shown {
 		c.Numbers.Columns = append(c.Numbers.Columns, named(p))

@@ -66,8 +66,10 @@ type page struct {
 }
 
 // usual are the metrics of a page if nobody names any.
-var usual = []string{"jobCompletion", "makespan", "slowdown", "waiting", "cacheLocal", "nodeLocal", "mapDuration", "reduceDuration",
-	"slotUse"}
+var usual = []string{
+	"jobCompletion", "makespan", "slowdown", "waiting", "cacheLocal", "nodeLocal", "mapDuration", "reduceDuration",
+	"slotUse",
+}
 
 // Of returns the document of a page.
 func Of(ctx context.Context, o Options) (doc.Doc, error) {

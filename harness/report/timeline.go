@@ -80,8 +80,10 @@ type trial struct {
 // them. Those that it shows at first are appended to first.
 func (p *page) trials(first *[]trial) (rest []trial) {
 	for _, t := range p.traces {
-		x := trial{name: t.name, workload: t.workload, model: t.name, repeat: 1, path: t.path, imported: t.format != "", figures: t.figures,
-			recorded: p.compared != nil}
+		x := trial{
+			name: t.name, workload: t.workload, model: t.name, repeat: 1, path: t.path, imported: t.format != "", figures: t.figures,
+			recorded: p.compared != nil,
+		}
 		if p.compared == nil {
 			*first = append(*first, x)
 		} else {
@@ -92,8 +94,10 @@ func (p *page) trials(first *[]trial) (rest []trial) {
 		return rest
 	}
 	of := func(c compare.Chosen) trial {
-		return trial{name: c.Name, workload: c.Workload, model: c.Model, path: c.TracePath(), repeat: c.Repeat, figures: c.Figures,
-			recorded: c.Recorded()}
+		return trial{
+			name: c.Name, workload: c.Workload, model: c.Model, path: c.TracePath(), repeat: c.Repeat, figures: c.Figures,
+			recorded: c.Recorded(),
+		}
 	}
 	seen := map[string]bool{}
 	take := func(list *[]trial, c compare.Chosen) {

@@ -59,8 +59,10 @@ func Provenance(run *runs.Run) doc.Doc {
 	for i := range m.Trials {
 		add(m.Trials[i].Name+"/", m.Trials[i].Files)
 	}
-	return doc.Doc{about, &doc.Fold{Title: "The cluster", Parts: doc.Doc{cluster}}, &doc.Fold{Title: "Files and their SHA-256",
-		Parts: doc.Doc{files}}}
+	return doc.Doc{about, &doc.Fold{Title: "The cluster", Parts: doc.Doc{cluster}}, &doc.Fold{
+		Title: "Files and their SHA-256",
+		Parts: doc.Doc{files},
+	}}
 }
 
 func when(t time.Time) string {

@@ -110,32 +110,8 @@ func (r *reader) add(e traces.Event) {
 		r.now = e.At()
 	}
 	switch e := e.(type) {
-	case *traces.NodeUp:
-		if e.MemoryBytes > 0 || r.nodes[e.Node] == nil { // a node that comes back may be named without its size
-			r.size(&e.NodeFacts)
-		}
-		n := r.node(e.Node)
-		n.up, n.upAt = true, e.T
-	case *traces.NodeDown:
-		n := r.node(e.Node)
-		if !n.up || n.upAt != e.T { // a node that comes back before its loss was noticed is lost and back at one time, in this order in the trace
-			n.up, n.downAt = false, e.T
-		}
-		for _, j := range r.jobs { // the order does not matter
-			if j.master == n {
-				r.release(j)
-			}
-		}
-	case *traces.NodeCapacity:
-		n := r.node(e.Node)
-		r.change(n, r.capacity(e.MemoryBytes, e.VCores).Minus(n.has), 0)
-		n.has, n.memoryKnown = r.capacity(e.MemoryBytes, e.VCores), true
-	case *traces.BlockReplica:
-		b := r.block(e.Block)
-		b.replicas = changed(b.replicas, e.Node, e.Gone)
-	case *traces.BlockCached:
-		b := r.block(e.Block)
-		b.cached = changed(b.cached, e.Node, e.Gone)
+	case *traces.NodeUp, *traces.NodeDown, *traces.NodeCapacity, *traces.BlockReplica, *traces.BlockCached:
+		r.changedCluster(e)
 	case *traces.JobSubmitted:
 		j := r.job(e.Job)
 		for k, bytes := range [2]int64{e.MapMemoryBytes, e.ReduceMemoryBytes} {
@@ -165,20 +141,57 @@ func (r *reader) add(e traces.Event) {
 	case *traces.AttemptFinished:
 		r.finished(e)
 	case *traces.Decision:
-		d := &decided{Decision: *e}
-		if e.Seen != nil {
-			seen := *e.Seen
-			seen.Candidates, seen.Passed = slices.Clone(seen.Candidates), slices.Clone(seen.Passed)
-			d.Seen = &seen
-		} else if r.reasons {
-			d.Seen = &traces.Seen{}
-		}
-		if _, again := r.decisions[e.ID]; !again {
-			r.decisions[e.ID] = d
-			r.awaited(d.place()).decisions++
-		}
+		r.decided(e)
 	case *traces.Actuation:
 		r.actuated(e)
+	}
+}
+
+// changedCluster takes an event of nodes and blocks into account.
+func (r *reader) changedCluster(e traces.Event) {
+	switch e := e.(type) {
+	case *traces.NodeUp:
+		if e.MemoryBytes > 0 || r.nodes[e.Node] == nil { // a node that comes back may be named without its size
+			r.size(&e.NodeFacts)
+		}
+		n := r.node(e.Node)
+		n.up, n.upAt = true, e.T
+	case *traces.NodeDown:
+		n := r.node(e.Node)
+		if !n.up || n.upAt != e.T { // a node that comes back before its loss was noticed is lost and back at one time, in this order in the trace
+			n.up, n.downAt = false, e.T
+		}
+		for _, j := range r.jobs { // the order does not matter
+			if j.master == n {
+				r.release(j)
+			}
+		}
+	case *traces.NodeCapacity:
+		n := r.node(e.Node)
+		r.change(n, r.capacity(e.MemoryBytes, e.VCores).Minus(n.has), 0)
+		n.has, n.memoryKnown = r.capacity(e.MemoryBytes, e.VCores), true
+	case *traces.BlockReplica:
+		b := r.block(e.Block)
+		b.replicas = changed(b.replicas, e.Node, e.Gone)
+	case *traces.BlockCached:
+		b := r.block(e.Block)
+		b.cached = changed(b.cached, e.Node, e.Gone)
+	}
+}
+
+// decided keeps a decision.
+func (r *reader) decided(e *traces.Decision) {
+	d := &decided{Decision: *e}
+	if e.Seen != nil {
+		seen := *e.Seen
+		seen.Candidates, seen.Passed = slices.Clone(seen.Candidates), slices.Clone(seen.Passed)
+		d.Seen = &seen
+	} else if r.reasons {
+		d.Seen = &traces.Seen{}
+	}
+	if _, again := r.decisions[e.ID]; !again {
+		r.decisions[e.ID] = d
+		r.awaited(d.place()).decisions++
 	}
 }
 

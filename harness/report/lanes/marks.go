@@ -40,8 +40,10 @@ func (c *collector) marked(e traces.Event, t int64) {
 		c.close(c.small, i, t)
 		mib := e.MemoryBytes >> 20
 		if whole := c.d.nodes[i].mib; mib < whole && mib >= 0 {
-			c.open(c.small, mark{what: "capacity", node: i, from: t, to: unknown, share: float64(mib) / float64(whole),
-				text: strconv.FormatInt(mib, 10) + " of " + strconv.FormatInt(whole, 10) + " MiB left for containers"})
+			c.open(c.small, mark{
+				what: "capacity", node: i, from: t, to: unknown, share: float64(mib) / float64(whole),
+				text: strconv.FormatInt(mib, 10) + " of " + strconv.FormatInt(whole, 10) + " MiB left for containers",
+			})
 		}
 	}
 }
