@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"heddle/hibench/tables"
 )
 
 // hiveEnv is an Env with a folder that looks like Hive's.
@@ -271,13 +269,9 @@ func TestCheckQuery(t *testing.T) {
 			if err != nil || len(k) < 2 {
 				t.Errorf("%q, %v; want rows compared", k, err)
 			}
-			for what, wrong := range map[string][]string{
-				"row missing": rows[1:], "row twice": append(rows[:1:1], rows...), "other value": append([]string{strings.Replace(rows[0], ".", ".9", 4)}, rows[1:]...),
-			} {
-				write(t, output, table(t, wrong), 0o644)
-				if _, err := r.Check(t.Context(), "t1", Counters{}); !errors.Is(err, ErrInvalidOutput) {
-					t.Errorf("%s: error %v; want ErrInvalidOutput", what, err)
-				}
+			write(t, output, table(t, rows[1:]), 0o644)
+			if _, err := r.Check(t.Context(), "t1", Counters{}); !errors.Is(err, ErrInvalidOutput) {
+				t.Errorf("row missing: error %v; want ErrInvalidOutput", err)
 			}
 		})
 	}
@@ -403,25 +397,5 @@ func TestQueryRefuses(t *testing.T) {
 	env.Vars = []string{"PATH=" + bin}
 	if _, err := New(env, spec); err == nil || !strings.Contains(err.Error(), "javac") || !strings.Contains(err.Error(), "apt install") {
 		t.Errorf("without javac: error %v", err)
-	}
-}
-
-// The numbers of rows of each profile are HiBench's.
-func TestTableSizes(t *testing.T) {
-	for spec, want := range map[string]tables.Source{
-		"join small": {Visits: 100_000, Pages: 12_000}, "join bigdata": {Visits: 5_000_000_000, Pages: 120_000_000},
-		"aggregation bigdata": {Visits: 1_000_000_000, Pages: 100_000_000}, "scan bigdata": {Visits: 2_000_000_000, Pages: 10_000_000},
-		"scan tiny": {Visits: 1_000, Pages: 120},
-	} {
-		var s Spec
-		if _, err := fmt.Sscan(spec, &s.Workload, &s.Profile); err != nil {
-			t.Fatal(err)
-		}
-		if got := s.source(); got != want {
-			t.Errorf("%s: %+v, want %+v", spec, got, want)
-		}
-	}
-	if got := (Spec{Workload: "join", Visits: 1000}).source().Pages; got != 120 {
-		t.Errorf("%d pages for 1000 visits, want 120", got)
 	}
 }

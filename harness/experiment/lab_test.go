@@ -605,6 +605,41 @@ func TestHiBenchCheckout(t *testing.T) {
 	}
 }
 
+// TestHiBenchScripts runs workloads by the scripts of a checkout, and Mahout's without
+// one, steered: all jobs succeed, and each script has a line in HiBench's report.
+func TestHiBenchScripts(t *testing.T) {
+	checkout := os.Getenv("HEDDLE_HIBENCH")
+	if checkout == "" {
+		t.Skip("no HiBench checkout: set HEDDLE_HIBENCH=DIR")
+	}
+	c, clients := lab(t)
+	withCheckout := *c
+	withCheckout.HiBench = checkout
+	for _, w := range []struct {
+		text          string
+		jobs, reports int
+	}{
+		{"{script: websearch/pagerank, profile: tiny, maps: 4, reduces: 2}", 2, 1},
+		{"{script: ml/kmeans, profile: tiny, maps: 4, reduces: 2}", 2, 1},
+		{"{name: kmeans, size: 1MiB, maps: 4, reduces: 2}", 2, 0},
+		{"{name: bayes, size: 1MiB, maps: 4, reduces: 2}", 11, 0},
+		{"{script: ml/bayes, profile: tiny, maps: 4, reduces: 2}", 11, 1},
+	} {
+		t.Run(w.text, func(t *testing.T) {
+			run, err := runText(t, &withCheckout, experimentOf(w.text)+"models: [fifo]\nactuator: labels\ncoldReads: false\ntimeout: 10m\n")
+			if err != nil {
+				t.Fatal(err)
+			}
+			trials, err := results.List(run)
+			if err != nil || len(trials) != 1 || len(trials[0].Reports) != w.reports || len(trials[0].Jobs) < w.jobs {
+				t.Fatalf("results %+v, %v: want %d jobs and %d report lines", trials, err, w.jobs, w.reports)
+			}
+			t.Logf("%d jobs in %d ms, %s", len(trials[0].Jobs), trials[0].MakespanMs, trials[0].Reports)
+			noneRunning(t, clients, w.text)
+		})
+	}
+}
+
 // TestLeftoversAreEnded leaves an application behind as a run does that is
 // killed.
 func TestLeftoversAreEnded(t *testing.T) {
