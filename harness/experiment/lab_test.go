@@ -616,17 +616,17 @@ func TestHiBenchScripts(t *testing.T) {
 	withCheckout := *c
 	withCheckout.HiBench = checkout
 	for _, w := range []struct {
-		text          string
+		name, text    string
 		jobs, reports int
 	}{
-		{"{script: websearch/pagerank, profile: tiny, maps: 4, reduces: 2}", 2, 1},
-		{"{script: ml/kmeans, profile: tiny, maps: 4, reduces: 2}", 2, 1},
-		{"{name: kmeans, size: 1MiB, maps: 4, reduces: 2}", 2, 0},
-		{"{name: bayes, size: 1MiB, maps: 4, reduces: 2}", 11, 0},
-		{"{script: ml/bayes, profile: tiny, maps: 4, reduces: 2}", 11, 1},
+		{"pagerank", "script: websearch/pagerank, profile: tiny", 2, 1},
+		{"kmeans", "script: ml/kmeans, profile: tiny", 2, 1},
+		{"kmeansOfWords", "name: kmeans, size: 1MiB", 2, 0},
+		{"bayesOfWords", "name: bayes, size: 1MiB", 11, 0},
+		{"bayes", "script: ml/bayes, profile: tiny", 11, 1},
 	} {
-		t.Run(w.text, func(t *testing.T) {
-			run, err := runText(t, &withCheckout, experimentOf(w.text)+"models: [fifo]\nactuator: labels\ncoldReads: false\ntimeout: 10m\n")
+		t.Run(w.name, func(t *testing.T) {
+			run, err := runText(t, &withCheckout, experimentOf("{"+w.text+", maps: 4, reduces: 2}")+"models: [fifo]\nactuator: labels\ncoldReads: false\ntimeout: 10m\n")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -635,7 +635,7 @@ func TestHiBenchScripts(t *testing.T) {
 				t.Fatalf("results %+v, %v: want %d jobs and %d report lines", trials, err, w.jobs, w.reports)
 			}
 			t.Logf("%d jobs in %d ms, %s", len(trials[0].Jobs), trials[0].MakespanMs, trials[0].Reports)
-			noneRunning(t, clients, w.text)
+			noneRunning(t, clients, w.name)
 		})
 	}
 }
