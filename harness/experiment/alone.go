@@ -99,11 +99,8 @@ func computeDeadlines(ctx context.Context, o *Options) (deadlines, error) {
 	return due, nil
 }
 
-// write keeps the deadlines in a run's folder, if there are any.
+// write keeps the deadlines in a run's folder.
 func (d deadlines) write(run *runs.Run) error {
-	if len(d) == 0 {
-		return nil
-	}
 	data, _ := json.MarshalIndent(d, "", "  ") // lists of numbers are always JSON
 	return run.WriteFile(deadlinesFile, append(data, '\n'))
 }
@@ -112,9 +109,6 @@ func (d deadlines) write(run *runs.Run) error {
 // run does not have those of all the experiment's workloads that need them: another
 // calibration would give other ones.
 func readDeadlines(run *runs.Run, e *config.Experiment) (deadlines, error) {
-	if !slices.ContainsFunc(e.Workloads, ofAlone) {
-		return nil, nil
-	}
 	data, err := run.ReadFile(deadlinesFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("resume %s: the run did not record its deadlines, and its trials might get different ones; start a new run", run.Dir)
@@ -133,13 +127,10 @@ func readDeadlines(run *runs.Run, e *config.Experiment) (deadlines, error) {
 	return due, nil
 }
 
-// setDeadlines gives the jobs of a trial on a cluster their deadlines, if these are
-// multiples of the jobs' times alone.
+// setDeadlines gives the jobs of a trial on a cluster their deadlines, which are multiples of
+// the jobs' times alone.
 func (t *trialRun) setDeadlines() error {
 	w := t.plan.Workload
-	if !ofAlone(w) {
-		return nil
-	}
 	due := t.options.deadlines[w.Label]
 	if len(due) != len(t.submissions) {
 		return fmt.Errorf("deadline: a run of %s has %d submissions, and %d times alone are known: its jobs run one after the other, or its trace is another; give a time after the submission, such as 90s", w.Label, len(t.submissions), len(due))

@@ -140,7 +140,6 @@ func TestSetDeadlines(t *testing.T) {
 	}{
 		{"trace: " + file + ", label: jobs, deadline: 2x", 3, ""},
 		{"name: grep, size: 16MiB, regex: a, deadline: 2x", 1, "its jobs run one after the other"},
-		{"name: sort, size: 16MiB, deadline: 90s", 1, ""},
 	} {
 		e, err := config.ParseExperiment("e.yaml", []byte("workloads: [{"+x.workload+"}]\n"))
 		if err != nil {

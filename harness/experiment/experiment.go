@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 
 	"go.yaml.in/yaml/v4"
@@ -191,6 +192,7 @@ func (o *Options) supported(ctx context.Context) error {
 // in virtual time. The argument hadoop is the cluster's Hadoop version, "" in
 // virtual time.
 func open(ctx context.Context, o *Options, world, hadoop string) (*runs.Run, error) {
+	alone := world == "" && slices.ContainsFunc(o.Experiment.Workloads, ofAlone)
 	if o.Resume != "" {
 		run, err := runs.Open(o.Resume)
 		if err != nil {
@@ -204,7 +206,7 @@ func open(ctx context.Context, o *Options, world, hadoop string) (*runs.Run, err
 		if _, err = run.Resume(); err == nil {
 			_, err = results.List(run) // when a run is resumed, fail now if its results cannot be read, because the summary at the end needs them
 		}
-		if err == nil && world == "" {
+		if err == nil && alone {
 			o.deadlines, err = readDeadlines(run, o.Experiment)
 		}
 		o.Experiment.Seed = run.Manifest().Seed // use the seed that the run recorded: it may come from a flag and differ from the experiment file's
@@ -218,7 +220,7 @@ func open(ctx context.Context, o *Options, world, hadoop string) (*runs.Run, err
 		return nil, err
 	}
 	maps.Copy(settings, o.reduces)
-	if world == "" {
+	if alone {
 		if o.deadlines, err = computeDeadlines(ctx, o); err != nil {
 			return nil, err
 		}
@@ -244,7 +246,10 @@ func open(ctx context.Context, o *Options, world, hadoop string) (*runs.Run, err
 		}
 	}
 	if err == nil {
-		err = errors.Join(run.WriteFile("experiment.yaml", o.Source), o.deadlines.write(run))
+		err = run.WriteFile("experiment.yaml", o.Source)
+	}
+	if err == nil && alone {
+		err = o.deadlines.write(run)
 	}
 	if err != nil {
 		return run, errors.Join(err, run.End(err))

@@ -143,20 +143,19 @@ func (t *simulatedTrial) prepare(ctx context.Context) (inputBytes int64, err err
 		if t.input, err = inputOf(e, t.options.Cluster, twin); err != nil {
 			return 0, err
 		}
-		if err := t.setDeadlines(ctx); err != nil {
-			return 0, err
+		if ofAlone(t.plan.Workload) {
+			if err := t.setDeadlines(ctx); err != nil {
+				return 0, err
+			}
 		}
 		w.inputs[t.plan.Workload.Label] = t.input
 	}
 	return inputBytes, nil
 }
 
-// setDeadlines gives the jobs of the input their deadlines, if these are multiples of
-// the jobs' times alone.
+// setDeadlines gives the jobs of the input their deadlines, which are multiples of the jobs'
+// times alone.
 func (t *simulatedTrial) setDeadlines(ctx context.Context) error {
-	if !ofAlone(t.plan.Workload) {
-		return nil
-	}
 	t.simulated("each job alone, for its deadline", 0, 0)
 	due, err := aloneDeadlines(ctx, t.options, &t.plan.Workload, t.twin, t.input, t.costs)
 	if err != nil {

@@ -166,8 +166,10 @@ func (t *trialRun) prepare(ctx context.Context) (inputBytes int64, err error) {
 		return 0, errors.Join(err, t.hold.EndApps(ctx, tag+"-prep"))
 	}
 	t.submissions = t.runner.Submissions()
-	if err := t.setDeadlines(); err != nil {
-		return 0, err
+	if ofAlone(t.plan.Workload) {
+		if err := t.setDeadlines(); err != nil {
+			return 0, err
+		}
 	}
 	t.done = make([]workload.Done, len(t.submissions))
 	t.failures = make([]error, len(t.submissions))
