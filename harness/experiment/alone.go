@@ -25,7 +25,9 @@ import (
 // jobs, each submitted after the end of the one before. Jobs of a workload with the same
 // name are equal, and have the deadline of the first: when heartbeats come makes some
 // difference.
-func aloneDeadlines(ctx context.Context, o *Options, w *config.Workload, twin *workload.Twin, input *recorded.Trace, costs *calibration.Calibration) ([]int64, error) {
+func aloneDeadlines(ctx context.Context, o *Options, w *config.Workload, twin *workload.Twin, input *recorded.Trace,
+	costs *calibration.Calibration,
+) ([]int64, error) {
 	e := o.Experiment
 	alone := config.Behaviour{Actuator: config.ActuatorNone, MapSlots: e.MapSlots, ReduceSlots: e.ReduceSlots, Fetches: e.Fetches}
 	after := map[traces.JobID]traces.JobID{}
@@ -46,7 +48,8 @@ func aloneDeadlines(ctx context.Context, o *Options, w *config.Workload, twin *w
 			first[name] = w.Deadline.Multiple(time.Duration(j.EndMs-j.SubmitMs) * time.Millisecond).Milliseconds()
 		}
 		if list[i] = first[name]; j.EndMs < 0 || j.Failed {
-			return nil, fmt.Errorf("deadline: the time that job %s of %s takes alone is not known: it does not succeed alone; give a time after the submission, such as 90s", input.Jobs[i].Job, twin.Workload)
+			return nil, fmt.Errorf("deadline: the time that job %s of %s takes alone is not known: it does not succeed alone; give a time after "+
+				"the submission, such as 90s", input.Jobs[i].Job, twin.Workload)
 		}
 	}
 	return list, nil
@@ -111,7 +114,8 @@ func (d deadlines) write(run *runs.Run) error {
 func readDeadlines(run *runs.Run, e *config.Experiment) (deadlines, error) {
 	data, err := run.ReadFile(deadlinesFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("resume %s: the run did not record its deadlines, and its trials might get different ones; start a new run", run.Dir)
+		return nil, fmt.Errorf("resume %s: the run did not record its deadlines, and its trials might get different ones; start a new run",
+			run.Dir)
 	} else if err != nil {
 		return nil, err
 	}
@@ -121,7 +125,8 @@ func readDeadlines(run *runs.Run, e *config.Experiment) (deadlines, error) {
 	}
 	for _, w := range e.Workloads {
 		if list := due[w.Label]; ofAlone(w) && (len(list) == 0 || slices.Min(list) <= 0) {
-			return nil, fmt.Errorf("resume %s: %s does not have the deadlines of %s; put the file back as it was, or start a new run", run.Dir, deadlinesFile, w.Label)
+			return nil, fmt.Errorf("resume %s: %s does not have the deadlines of %s; put the file back as it was, or start a new run",
+				run.Dir, deadlinesFile, w.Label)
 		}
 	}
 	return due, nil
@@ -133,7 +138,8 @@ func (t *trialRun) setDeadlines() error {
 	w := t.plan.Workload
 	due := t.options.deadlines[w.Label]
 	if len(due) != len(t.submissions) {
-		return fmt.Errorf("deadline: a run of %s has %d submissions, and %d times alone are known: its jobs run one after the other, or its trace is another; give a time after the submission, such as 90s", w.Label, len(t.submissions), len(due))
+		return fmt.Errorf("deadline: a run of %s has %d submissions, and %d times alone are known: its jobs run one after the other, or its "+
+			"trace is another; give a time after the submission, such as 90s", w.Label, len(t.submissions), len(due))
 	}
 	for i := range t.submissions {
 		t.submissions[i].Terms.DeadlineMs = due[i]

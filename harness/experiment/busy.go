@@ -79,7 +79,8 @@ func (b *busyOthers) othersUsed(r *results.Trial) (warning string) {
 	if cores < busyFrom {
 		return ""
 	}
-	return fmt.Sprintf("other programs used %.2f of the %d cores of this machine, which the cluster runs on: its tasks may have taken longer than on an idle machine", cores, runtime.NumCPU())
+	return fmt.Sprintf("other programs used %.2f of the %d cores of this machine, which the cluster runs on: its tasks may have taken "+
+		"longer than on an idle machine", cores, runtime.NumCPU())
 }
 
 // ownCPU is the CPU time that this process and the programs that it has started and

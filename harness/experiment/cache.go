@@ -71,7 +71,9 @@ type inputCache struct {
 // returns when the NameNode reports all of that part as cached. After an error
 // nothing stays cached. HDFS drops the cache directives after the time
 // lifetime, for the case that heddle is killed and does not remove them.
-func cacheInput(ctx context.Context, h cacheHDFS, pools cachePools, input workload.Input, o config.Cache, lifetime time.Duration, say func(text string)) (*inputCache, error) {
+func cacheInput(ctx context.Context, h cacheHDFS, pools cachePools, input workload.Input, o config.Cache, lifetime time.Duration,
+	say func(text string),
+) (*inputCache, error) {
 	if o.Fraction == 0 && len(input.Cached) == 0 {
 		return nil, nil
 	}
@@ -107,7 +109,8 @@ func (c *inputCache) choose(ctx context.Context, o config.Cache, wanted []string
 	}
 	chosen := chooseFiles(files, o.Fraction, o.Seed)
 	if len(chosen) == 0 && o.Fraction > 0 {
-		return nil, fmt.Errorf("cache.fraction %v is less than half a file of the %d in %s; want a larger fraction, or more maps that write the input", o.Fraction, len(files), c.folder)
+		return nil, fmt.Errorf("cache.fraction %v is less than half a file of the %d in %s; want a larger fraction, or more maps that write "+
+			"the input", o.Fraction, len(files), c.folder)
 	}
 	for _, f := range files {
 		if slices.Contains(wanted, f.Path) && !slices.ContainsFunc(chosen, func(x hdfs.File) bool { return x.Path == f.Path }) {
@@ -186,7 +189,8 @@ func (c *inputCache) awaitClear(ctx context.Context) error {
 			}
 		}
 		if cached > 0 {
-			err = stillLacking(fmt.Sprintf("%s of the input in %s are cached by other directives; 'hdfs cacheadmin -listDirectives' lists them", mib(cached), c.folder))
+			err = stillLacking(fmt.Sprintf("%s of the input in %s are cached by other directives; 'hdfs cacheadmin -listDirectives' lists them",
+				mib(cached), c.folder))
 		}
 		return cached, err
 	})
@@ -207,14 +211,16 @@ func (c *inputCache) awaitRoom(ctx context.Context) error {
 				capacity, used = capacity+n.CacheCapacity, used+n.CacheUsed
 			}
 		}
-		what := fmt.Sprintf("%s in %d cached copies need %s of HDFS cache, and all DataNodes together have %s", mib(c.result.BytesAsked), c.result.Replicas, mib(need), mib(capacity))
+		what := fmt.Sprintf("%s in %d cached copies need %s of HDFS cache, and all DataNodes together have %s",
+			mib(c.result.BytesAsked), c.result.Replicas, mib(need), mib(capacity))
 		switch {
 		case capacity == 0:
 			return 0, errors.New("no DataNode has a cache; 'heddle doctor' says what to set")
 		case need > capacity:
 			return 0, fmt.Errorf("%s; lower cache.fraction, or give DataNodes a larger cache", what)
 		case need > capacity-used:
-			return used, stillLacking(fmt.Sprintf("%s, of which other directives use %s ('hdfs cacheadmin -listDirectives -stats' lists them)", what, mib(used)))
+			return used, stillLacking(fmt.Sprintf("%s, of which other directives use %s ('hdfs cacheadmin -listDirectives -stats' lists them)",
+				what, mib(used)))
 		}
 		return 0, nil
 	})
@@ -232,12 +238,14 @@ func (c *inputCache) await(ctx context.Context) error {
 			c.say(fmt.Sprintf("%s of %s cached", mib(cached), mib(c.result.BytesAsked)))
 		}
 		if len(lacking) > 0 {
-			return cached, stillLacking(fmt.Sprintf("only %s of %s are cached; missing: %s", mib(cached), mib(c.result.BytesAsked), printable.First(3, lacking)))
+			return cached, stillLacking(fmt.Sprintf("only %s of %s are cached; missing: %s",
+				mib(cached), mib(c.result.BytesAsked), printable.First(3, lacking)))
 		}
 		return cached, nil
 	})
 	if err != nil {
-		return fmt.Errorf("%w; the cache of a DataNode may be full ('hdfs dfsadmin -report' shows it), and its log says what it could not cache", err)
+		return fmt.Errorf("%w; the cache of a DataNode may be full ('hdfs dfsadmin -report' shows it), and its log says what it could not cache",
+			err)
 	}
 	c.result.Fraction = float64(c.result.BytesCached) / float64(c.bytes)
 	return nil
@@ -328,7 +336,8 @@ func (c *inputCache) lookAgain(ctx context.Context) (warning string) {
 	case err != nil:
 		return fmt.Sprintf("cannot tell how much of the input was still cached at the end: %v", err)
 	case len(lacking) > 0:
-		warning = fmt.Sprintf("the HDFS cache lost blocks while the jobs ran: of %s, %s were left; lost: %s", mib(c.result.BytesCached), mib(cached), printable.First(3, lacking))
+		warning = fmt.Sprintf("the HDFS cache lost blocks while the jobs ran: of %s, %s were left; lost: %s",
+			mib(c.result.BytesCached), mib(cached), printable.First(3, lacking))
 	}
 	c.result.BytesCachedEnd = cached
 	return warning

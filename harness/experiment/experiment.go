@@ -209,7 +209,8 @@ func open(ctx context.Context, o *Options, world, hadoop string) (*runs.Run, err
 		if err == nil && alone {
 			o.deadlines, err = readDeadlines(run, o.Experiment)
 		}
-		o.Experiment.Seed = run.Manifest().Seed // use the seed that the run recorded: it may come from a flag and differ from the experiment file's
+		// use the seed that the run recorded: it may come from a flag and differ from the experiment file's
+		o.Experiment.Seed = run.Manifest().Seed
 		if err != nil {
 			run.Close()
 		}

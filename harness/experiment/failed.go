@@ -38,7 +38,8 @@ func (t *trialRun) countFailures(result *results.Trial, jobs []capture.Job, list
 	for k := range jobs {
 		j := &jobs[k]
 		if j.Outcome == traces.Unfinished || j.Outcome != traces.Succeeded && !t.plan.Workload.CountsFailures() {
-			return fmt.Errorf("%s %s: %s; its files are in %s", j.ID, j.Outcome, whyFailed(j, list, oneLine), filepath.Join(t.folder.Dir, "jobs", string(j.ID)))
+			return fmt.Errorf("%s %s: %s; its files are in %s", j.ID, j.Outcome, whyFailed(j, list, oneLine),
+				filepath.Join(t.folder.Dir, "jobs", string(j.ID)))
 		}
 	}
 	for i, s := range t.submissions {
@@ -52,7 +53,10 @@ func (t *trialRun) countFailures(result *results.Trial, jobs []capture.Job, list
 			}
 		}
 		if t.failures[i] != nil && !known {
-			result.FailedJobs = append(result.FailedJobs, results.FailedJob{Name: s.Name, Outcome: refusedJob, Why: firstLine(t.failures[i].Error())})
+			result.FailedJobs = append(result.FailedJobs, results.FailedJob{
+				Name: s.Name, Outcome: refusedJob,
+				Why: firstLine(t.failures[i].Error()),
+			})
 		}
 	}
 	return t.accept(result)

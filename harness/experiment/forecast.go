@@ -100,7 +100,8 @@ func Expect(e *config.Experiment, like *results.Run, metric measure.Metric, tell
 		}
 	}
 	if unknown := slices.DeleteFunc(slices.Clone(f.Trials), func(t ForecastTrial) bool { return t.EstimateMs > 0 }); len(unknown) > 0 {
-		f.Warnings = append(f.Warnings, fmt.Sprintf("%d of %d trials have no estimate, the first is %s: %s has no trial of such a workload", len(unknown), len(f.Trials), unknown[0].Trial, like.Dir))
+		f.Warnings = append(f.Warnings, fmt.Sprintf("%d of %d trials have no estimate, the first is %s: %s has no trial of such a workload",
+			len(unknown), len(f.Trials), unknown[0].Trial, like.Dir))
 	}
 	var jobs measure.Completion
 	for _, r := range like.Trials {
@@ -235,7 +236,10 @@ func (f *Forecast) Doc() doc.Doc {
 	if f.simulated {
 		total += " for the jobs alone: a simulation makes no input and checks no output"
 	}
-	tell := &doc.Table{Name: "repeats", Columns: []string{"workload", "models", "spread of the ratio", "from repeats", "repeats", "difference there", "repeats to tell it"}}
+	tell := &doc.Table{Name: "repeats", Columns: []string{
+		"workload", "models", "spread of the ratio", "from repeats", "repeats",
+		"difference there", "repeats to tell it",
+	}}
 	for _, t := range f.Tell {
 		models, unknown := t.A+", "+t.B, doc.Number(math.NaN(), "")
 		spread, repeats, seen, seenRepeats := unknown, unknown, unknown, unknown
@@ -252,7 +256,8 @@ func (f *Forecast) Doc() doc.Doc {
 	}
 	return doc.Doc{
 		trials, doc.Text(total),
-		doc.Heading(fmt.Sprintf("repeats to tell a difference of %g %% in %s, in 8 of 10 runs", f.TellPct, f.Metric)), tell, doc.Notes(f.Notes), doc.Warnings(f.Warnings),
+		doc.Heading(fmt.Sprintf("repeats to tell a difference of %g %% in %s, in 8 of 10 runs", f.TellPct, f.Metric)),
+		tell, doc.Notes(f.Notes), doc.Warnings(f.Warnings),
 	}
 }
 

@@ -22,7 +22,8 @@ func (w *clusterWorld) take(ctx context.Context, name string) (err error) {
 		}
 	}
 	c.hold, err = change.Take(ctx, c.target, change.Options{
-		Purpose: "heddle run " + w.options.Experiment.Name, Folder: w.folder, Log: slog.New(slog.NewTextHandler(progressLog(w.tell), &slog.HandlerOptions{ReplaceAttr: textAlone})),
+		Purpose: "heddle run " + w.options.Experiment.Name, Folder: w.folder, Log: slog.New(slog.NewTextHandler(progressLog(w.tell),
+			&slog.HandlerOptions{ReplaceAttr: textAlone})),
 	})
 	return err
 }

@@ -83,7 +83,8 @@ func (t *trialRun) measure(ctx context.Context) (results.Trial, error) {
 	}
 	captured, kept := session.Stop(history)
 	for _, app := range stranded {
-		captured.Warnings = append(captured.Warnings, "application "+app+" asks for a label that no node has any more: it waits for ever; kill it")
+		captured.Warnings = append(captured.Warnings,
+			"application "+app+" asks for a label that no node has any more: it waits for ever; kill it")
 	}
 	if result.OthersCores != nil {
 		captured.Header.Cluster.OthersCores = *result.OthersCores
@@ -112,7 +113,9 @@ func outlast[T any](ctx context.Context, t *trialRun, begin func() (T, error)) (
 
 // startCapture starts to record what the trial's jobs do, and reports their
 // progress to the user. Once driver is set, the scheduler model hears of nodes' samples.
-func (t *trialRun) startCapture(ctx context.Context, watcher *watch.Watcher, folder *os.Root, driver *atomic.Pointer[drive.Driver]) (*capture.Session, error) {
+func (t *trialRun) startCapture(ctx context.Context, watcher *watch.Watcher, folder *os.Root,
+	driver *atomic.Pointer[drive.Driver],
+) (*capture.Session, error) {
 	e := t.options.Experiment
 	b := e.Under(t.plan.Model)
 	pools, terms := map[string]string{}, map[string]traces.Terms{}
@@ -125,7 +128,8 @@ func (t *trialRun) startCapture(ctx context.Context, watcher *watch.Watcher, fol
 		Tags: t.tags, Pools: pools, Terms: terms, Workload: t.plan.Workload.Label, Costs: workload.Costs(t.plan.Workload), Folder: folder,
 		Header: traces.Header{
 			Seed: e.Seed, Model: t.plan.Model.Model, Params: t.plan.Model.Params, Actuator: b.Actuator, Splits: b.Splits,
-			Reasons: e.Reasons && b.Actuator != config.ActuatorNone, MapSlots: int32(b.MapSlots), ReduceSlots: int32(b.ReduceSlots), Told: b.Capacity.Telling(),
+			Reasons: e.Reasons && b.Actuator != config.ActuatorNone, MapSlots: int32(b.MapSlots), ReduceSlots: int32(b.ReduceSlots),
+			Told: b.Capacity.Telling(),
 		},
 		EveryLocations: time.Duration(e.Sampling.Locations), EveryRM: time.Duration(e.Sampling.RM), EveryAgents: time.Duration(e.Sampling.Agents),
 		Sampled: t.hearSamples(driver),

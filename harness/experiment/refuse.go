@@ -30,9 +30,12 @@ func (o *Options) refuseKeys(c *config.Cluster) error {
 			list = append(list, config.Problem{Path: path, Message: fmt.Sprintf(format, args...)})
 		}
 	}
-	refuse(e.Actuator == config.ActuatorIdeal, "actuator", "no cluster starts each decision at once; want %s, or use --simulate", config.ActuatorLabels)
-	refuse(e.CachePolicy != "", "cachePolicy", "cluster %s has the HDFS cache only, which has no policy; remove the key, or use --simulate", c.Name)
-	refuse(e.Speculation == config.SpeculationLATE, "speculation", "Hadoop has no rule %s; want %s or %s, or use --simulate", config.SpeculationLATE, config.SpeculationNone, config.SpeculationHadoop)
+	refuse(e.Actuator == config.ActuatorIdeal, "actuator", "no cluster starts each decision at once; want %s, or use --simulate",
+		config.ActuatorLabels)
+	refuse(e.CachePolicy != "", "cachePolicy", "cluster %s has the HDFS cache only, which has no policy; remove the key, or use --simulate",
+		c.Name)
+	refuse(e.Speculation == config.SpeculationLATE, "speculation", "Hadoop has no rule %s; want %s or %s, or use --simulate",
+		config.SpeculationLATE, config.SpeculationNone, config.SpeculationHadoop)
 	for i := range e.Faults {
 		f, path := &e.Faults[i], fmt.Sprintf("faults[%d]", i)
 		refuse(f.What == config.FaultFailAttempts, path+".what", "no cluster supports %s; use --simulate", f.What)
@@ -45,9 +48,11 @@ func (o *Options) refuseKeys(c *config.Cluster) error {
 		switch {
 		case !ofAlone(w) || o.Resume != "":
 		case o.Calibration == nil:
-			why = "which is not known on a cluster before it ran; give --calibration with a run of this cluster, use --simulate, or give a time after the submission, such as 90s"
+			why = "which is not known on a cluster before it ran; give --calibration with a run of this cluster, use --simulate, or give a time " +
+				"after the submission, such as 90s"
 		case c.Machines == nil:
-			why = fmt.Sprintf("but the file of cluster %s has no machines to simulate it on; add them, or give a time after the submission, such as 90s", c.Name)
+			why = fmt.Sprintf("but the file of cluster %s has no machines to simulate it on; add them, or give a time after the submission, "+
+				"such as 90s", c.Name)
 		}
 		refuse(why != "", fmt.Sprintf("workloads[%d].deadline", i), "%s of the time that a job takes alone, %s", text, why)
 	}

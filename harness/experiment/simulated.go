@@ -42,7 +42,10 @@ func Simulate(ctx context.Context, o Options, calibration *calibration.Calibrati
 			o.Progress(Step{Doing: "plan", Text: fmt.Sprintf("%d warm-ups are skipped: nothing is cold in virtual time", n)})
 		}
 	}
-	return carryOut(ctx, &o, &simulatedWorld{options: &o, calibration: calibration, twins: map[string]*workload.Twin{}, inputs: map[string]*recorded.Trace{}})
+	return carryOut(ctx, &o, &simulatedWorld{
+		options: &o, calibration: calibration, twins: map[string]*workload.Twin{},
+		inputs: map[string]*recorded.Trace{},
+	})
 }
 
 // simulatedWorld runs the trials of an experiment in virtual time.
@@ -69,14 +72,17 @@ func (w *simulatedWorld) open(ctx context.Context) (hadoop string, err error) {
 		err = errors.Join(err, errors.New("models[].cluster: a simulation has one cluster; remove the key"))
 	}
 	if !e.ColdReads && w.calibration == nil {
-		err = errors.Join(err, errors.New("coldReads: typical times are for reads from disk, not from page caches; remove the key, or give --calibration from runs with coldReads: false"))
+		err = errors.Join(err, errors.New("coldReads: typical times are for reads from disk, not from page caches; remove the key, or give "+
+			"--calibration from runs with coldReads: false"))
 	}
 	if w.options.Cluster.Machines != nil { // the method fits refuses one without
 		w.options.fillReduces(roomOf(w.options.Cluster))
 	}
 	for _, x := range e.Workloads {
 		if x.Jar != "" && w.calibration == nil {
-			err = errors.Join(err, fmt.Errorf("workload %s: what the tasks of a jar take is known only from runs of it: run it on a cluster, and give --calibration RUN", x.Label))
+			err = errors.Join(err,
+				fmt.Errorf("workload %s: what the tasks of a jar take is known only from runs of it: run it on a cluster, and give --calibration RUN",
+					x.Label))
 		}
 		twin, terr := workload.Of(x).Twin(ctx, e.Cache)
 		w.twins[x.Label] = twin
@@ -183,7 +189,8 @@ func (t *simulatedTrial) run(ctx context.Context) (results.Trial, error) {
 	sorter := tracefile.NewSorter(t.folder.Dir)
 	defer func() { _ = sorter.Close() }() // do not check this error: if closing the sorter fails, only a temporary file remains
 	c := t.config(ctx)
-	c.Record = func(event traces.Event) { _ = sorter.Add(event) } // do not check whether Add fails to store an event, since writing the trace (Encode) returns the same error
+	// do not check whether Add fails to store an event, since writing the trace (Encode) returns the same error
+	c.Record = func(event traces.Event) { _ = sorter.Add(event) }
 	var scheduler sched.Model
 	c.Begin = func(m sched.Model) (err error) {
 		scheduler = m
@@ -229,7 +236,8 @@ func (t *simulatedTrial) run(ctx context.Context) (results.Trial, error) {
 		result.Warnings = append(result.Warnings, text)
 	}
 	if limit := time.Duration(e.Timeout); limit > 0 && result.MakespanMs > limit.Milliseconds() {
-		return result, fmt.Errorf("trial took %v of virtual time, longer than its timeout of %v; raise timeout: in the experiment", time.Duration(result.MakespanMs)*time.Millisecond, limit)
+		return result, fmt.Errorf("trial took %v of virtual time, longer than its timeout of %v; raise timeout: in the experiment",
+			time.Duration(result.MakespanMs)*time.Millisecond, limit)
 	}
 	return result, nil
 }

@@ -28,7 +28,8 @@ func (t *trial) goOn(m sched.Model) (since string, err error) {
 	manifest := t.results.Manifest()
 	virtual := manifest.World == runs.WorldSimulated
 	for _, name := range slices.Backward(t.sameModelUntil(!virtual)) {
-		if virtual && !slices.ContainsFunc(manifest.Trials, func(r runs.TrialRecord) bool { return r.Name == name && r.State == runs.TrialDone }) {
+		if virtual && !slices.ContainsFunc(manifest.Trials,
+			func(r runs.TrialRecord) bool { return r.Name == name && r.State == runs.TrialDone }) {
 			continue
 		}
 		data, err := t.results.ReadLast(name, runs.StateFile)

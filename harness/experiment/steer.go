@@ -90,7 +90,8 @@ func (t *trialRun) steer(ctx context.Context, watcher *watch.Watcher, session *c
 		s.driver, err = drive.Start(changing, drive.Options{
 			Watch: watcher, Tags: t.tags, Changes: s.hold, Record: session.Add, Recorder: recorder, Log: log,
 			Core: steer.Options{
-				Model: model, Actuator: b.Actuator, Splits: b.Splits, Capacity: b.Capacity, Seed: t.seed(), Reasons: t.options.Experiment.Reasons, Origin: session.Origin(),
+				Model: model, Actuator: b.Actuator, Splits: b.Splits, Capacity: b.Capacity,
+				Seed: t.seed(), Reasons: t.options.Experiment.Reasons, Origin: session.Origin(),
 				Setup: steer.Setup{Keep: t.options.Experiment.KeepNodes, MapSlots: int32(b.MapSlots), ReduceSlots: int32(b.ReduceSlots)},
 			},
 			KeepState: keepState,
@@ -179,7 +180,9 @@ func (s *steering) release(ctx context.Context) (stranded []string, err error) {
 // run runs the trial's submission with index i, with the Hadoop settings that
 // the scheduler model's decisions need to take effect. The result waited is how
 // long the submission waited until node labels were free for it.
-func (s *steering) run(ctx context.Context, runner workload.Live, i int, tag string, what *workload.Submission) (ran workload.Ran, waited time.Duration, err error) {
+func (s *steering) run(ctx context.Context, runner workload.Live, i int, tag string, what *workload.Submission) (ran workload.Ran,
+	waited time.Duration, err error,
+) {
 	if s == nil {
 		ran, err = runner.Run(ctx, i, tag)
 		return ran, 0, err

@@ -66,7 +66,8 @@ func (k *Replays) sorter(name string) func(traces.Event) {
 	}
 	sorter := tracefile.NewSorter(os.TempDir())
 	k.events[name] = sorter
-	return func(e traces.Event) { _ = sorter.Add(e) } // do not check whether Add fails to store an event, since writing the trace (Encode) returns the same error
+	// do not check whether Add fails to store an event, since writing the trace (Encode) returns the same error
+	return func(e traces.Event) { _ = sorter.Add(e) }
 }
 
 // Close deletes the temporary files with the replays' recorded events.
@@ -172,8 +173,9 @@ func Row(o *replay.Outcome, workload, model string, repeat int) results.Trial {
 		world = runs.WorldCluster
 	}
 	return results.Trial{
-		Name: config.TrialName(repeat, workload, model), Workload: workload, Model: model, Params: o.Params, Repeat: repeat, Seed: o.Seed, World: world,
-		InputBytes: o.Bytes.Input, MakespanMs: int64(o.MakespanMs), Figures: o.Summary(), Warnings: append(slices.Clone(o.Warnings), givenTimes(o)...),
+		Name: config.TrialName(repeat, workload, model), Workload: workload, Model: model, Params: o.Params, Repeat: repeat,
+		Seed: o.Seed, World: world, InputBytes: o.Bytes.Input, MakespanMs: int64(o.MakespanMs), Figures: o.Summary(),
+		Warnings: append(slices.Clone(o.Warnings), givenTimes(o)...),
 	}
 }
 

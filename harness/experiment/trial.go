@@ -287,7 +287,10 @@ func (t *trialRun) newRunner(ctx context.Context) (workload.Live, error) {
 	place.Say = func(text string) { t.say("prepare", text) }
 	place.Env = hibench.Env{
 		HadoopHome: c.Hadoop.Home, ConfDir: c.Hadoop.Conf, User: c.User,
-		FS: hdfsFiles{hibench.HDFS(files), func(name string) (io.ReadCloser, error) { return t.cluster.HDFS.Open(ctx, name) }}, DataDir: change.DataRoot + "/hibench", RunDir: filepath.Join(t.folder.Dir, "logs"), Checkout: c.HiBench,
+		FS: hdfsFiles{hibench.HDFS(files), func(name string) (io.ReadCloser, error) {
+			return t.cluster.HDFS.Open(ctx,
+				name)
+		}}, DataDir: change.DataRoot + "/hibench", RunDir: filepath.Join(t.folder.Dir, "logs"), Checkout: c.HiBench,
 		Workers: workers, Sums: t.sums,
 	}
 	return speculating(t.plan.Workload, t.options.Experiment.Speculation).On(ctx, place)

@@ -28,7 +28,8 @@ func Unlike(e *config.Experiment, run *runs.Run, costs bool) (warning string) {
 	}
 	differ := unlikeKeys(e, was, costs)
 	for _, w := range e.Workloads {
-		if i := slices.IndexFunc(was.Workloads, func(x config.Workload) bool { return x.Label == w.Label }); i >= 0 && !reflect.DeepEqual(w, was.Workloads[i]) {
+		i := slices.IndexFunc(was.Workloads, func(x config.Workload) bool { return x.Label == w.Label })
+		if i >= 0 && !reflect.DeepEqual(w, was.Workloads[i]) {
 			differ = append(differ, "workload "+w.Label)
 		}
 	}
@@ -46,7 +47,8 @@ func Unlike(e *config.Experiment, run *runs.Run, costs bool) (warning string) {
 	if len(differ) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s is of another experiment: it differs in %s, so its times may not be those of this one", run.Dir, strings.Join(differ, ", "))
+	return fmt.Sprintf("%s is of another experiment: it differs in %s, so its times may not be those of this one",
+		run.Dir, strings.Join(differ, ", "))
 }
 
 // unlikeKeys returns the keys in which two experiments differ, of those that

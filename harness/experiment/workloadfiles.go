@@ -70,7 +70,8 @@ func FindFiles(e *config.Experiment, m runs.Manifest) error {
 			return fmt.Errorf("resume: workload %s: %w; put the %s back", f.label, err, f.kind)
 		}
 		if sum != m.Settings[f.hashKey()] {
-			return fmt.Errorf("resume: %w: workload %s: the %s %s has changed since the run began; put the old one back, or start a new run", runs.ErrDamaged, f.label, f.kind, file)
+			return fmt.Errorf("resume: %w: workload %s: the %s %s has changed since the run began; put the old one back, or start a new run",
+				runs.ErrDamaged, f.label, f.kind, file)
 		}
 		*f.path = file
 	}

@@ -72,7 +72,8 @@ type trial struct {
 func (t *trial) run(ctx context.Context, w world) error {
 	if limit := time.Duration(t.options.Experiment.Timeout); limit > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, limit, fmt.Errorf("trial took longer than its timeout of %v; raise timeout: in the experiment", limit))
+		ctx, cancel = context.WithTimeoutCause(ctx, limit,
+			fmt.Errorf("trial took longer than its timeout of %v; raise timeout: in the experiment", limit))
 		defer cancel()
 	}
 	s := w.stage(t)
@@ -93,7 +94,9 @@ func (t *trial) run(ctx context.Context, w world) error {
 
 // keep writes the trial's trace and computes the result's figures from the
 // trace's events. The argument names has the name of each job.
-func (t *trial) keep(result *results.Trial, h traces.Header, names map[traces.JobID]string, encode func(io.Writer, func(traces.Event)) error) (*measure.Figures, error) {
+func (t *trial) keep(result *results.Trial, h traces.Header, names map[traces.JobID]string,
+	encode func(io.Writer, func(traces.Event)) error,
+) (*measure.Figures, error) {
 	collector := measure.New(h)
 	err := t.folder.Write(results.TraceFile, func(out io.Writer) error { return encode(out, collector.Add) })
 	if err != nil {
@@ -103,7 +106,10 @@ func (t *trial) keep(result *results.Trial, h traces.Header, names map[traces.Jo
 	result.Plan, result.MakespanMs, result.StarvedMs = f.Plan, int64(math.Round(f.MakespanMs)), f.StarvedMs
 	for _, j := range f.JobList {
 		if j.CompletionMs >= 0 {
-			result.Jobs = append(result.Jobs, results.Job{ID: j.ID, Name: names[j.ID], Outcome: j.Outcome.String(), CompletionMs: int64(math.Round(j.CompletionMs))})
+			result.Jobs = append(result.Jobs, results.Job{
+				ID: j.ID, Name: names[j.ID], Outcome: j.Outcome.String(),
+				CompletionMs: int64(math.Round(j.CompletionMs)),
+			})
 		}
 	}
 	return f, nil
@@ -183,7 +189,10 @@ func runTrials(ctx context.Context, o *Options, w world, run *runs.Run) error {
 		}
 		own := *o
 		own.Progress = func(s Step) { steps.say(i, s) }
-		t := &trial{options: &own, plan: *plan[name], results: run, step: Step{Folder: run.Dir, Trial: name, Number: i + 1, Trials: len(todo), Model: plan[name].Model.Label}}
+		t := &trial{options: &own, plan: *plan[name], results: run, step: Step{
+			Folder: run.Dir, Trial: name, Number: i + 1, Trials: len(todo),
+			Model: plan[name].Model.Label,
+		}}
 		if i+1 < len(todo) {
 			t.next = plan[todo[i+1]]
 		}

@@ -56,7 +56,10 @@ type jobBounds struct {
 //     also waits for the jobs before it;
 //   - the slowdown of tasks that share cores, disks or links with as many others as fit.
 func newBounds(x *sim.Config, m *recorded.Source, source sim.Source) *bounds {
-	return &bounds{Source: source, capacity: capacityOf(x, m), wrong: len(x.Faults) > 0 || x.Speculation != sim.NoSpeculation || len(x.Capacity.Changes) > 0}
+	return &bounds{
+		Source: source, capacity: capacityOf(x, m),
+		wrong: len(x.Faults) > 0 || x.Speculation != sim.NoSpeculation || len(x.Capacity.Changes) > 0,
+	}
 }
 
 // Next returns the next job of the replay and notes the lower and upper limits of
@@ -113,14 +116,18 @@ func (b *bounds) check(r *sim.Result) []string {
 	ms := float64(r.MakespanMs)
 	leastMs, mostMs := b.makespan()
 	if ms < leastMs {
-		list = append(list, fmt.Sprintf("a makespan of %.2f s is less than the %.2f s that these jobs need at least on this cluster: this is a defect of the simulator", ms/1000, leastMs/1000))
+		list = append(list,
+			fmt.Sprintf("a makespan of %.2f s is less than the %.2f s that these jobs need at least on this cluster: this is a defect of the "+
+				"simulator", ms/1000, leastMs/1000))
 	}
 	if ms > mostMs {
-		list = append(list, fmt.Sprintf("a makespan of %.2f s is more than the %.2f s that these jobs take on this cluster if no room stays unused while tasks wait: the model holds tasks back, or the costs are wrong (see --calibrate)", ms/1000, mostMs/1000))
+		list = append(list, fmt.Sprintf("a makespan of %.2f s is more than the %.2f s that these jobs take on this cluster if no room stays "+
+			"unused while tasks wait: the model holds tasks back, or the costs are wrong (see --calibrate)", ms/1000, mostMs/1000))
 	}
 	for i, j := range r.Jobs {
 		if took := float64(j.EndMs - j.SubmitMs); took < b.jobs[i].leastMs {
-			return append(list, fmt.Sprintf("job %d took %.2f s, less than the %.2f s that it takes alone: this is a defect of the simulator", i+1, took/1000, b.jobs[i].leastMs/1000))
+			return append(list, fmt.Sprintf("job %d took %.2f s, less than the %.2f s that it takes alone: this is a defect of the simulator",
+				i+1, took/1000, b.jobs[i].leastMs/1000))
 		}
 	}
 	return list
@@ -283,7 +290,8 @@ func (m *capacity) taskMs(w *sim.Work, ratios []sim.Ratio, bytes float64) (least
 	}
 	short, long := float64(w.ComputeMs), float64(w.ComputeMs)
 	if len(ratios) > 0 {
-		short, long = math.Floor(short*float64(slices.Min(ratios))/float64(sim.RatioOne)), math.Ceil(long*float64(slices.Max(ratios))/float64(sim.RatioOne))
+		short = math.Floor(short * float64(slices.Min(ratios)) / float64(sim.RatioOne))
+		long = math.Ceil(long * float64(slices.Max(ratios)) / float64(sim.RatioOne))
 	}
 	spread := float64(w.SpreadPercent) / 100
 	least = (float64(m.costs.TaskStartMs) + short*(1-spread)) / m.fast

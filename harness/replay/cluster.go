@@ -43,8 +43,10 @@ func (o *Outcome) Cluster() map[string]string {
 	}
 	x := &o.change
 	for name, value := range map[string]float64{
-		"hostCores": x.HostCores, "othersCores": x.Others, "speed": x.Speed, "load": x.Load, "replication": float64(x.Replication), "mapSlots": float64(o.behaviour.MapSlots), "reduceSlots": float64(o.behaviour.ReduceSlots),
-		"nmHeartbeatMs": float64(time.Duration(x.NMHeartbeat).Milliseconds()), "amHeartbeatMs": float64(time.Duration(x.AMHeartbeat).Milliseconds()),
+		"hostCores": x.HostCores, "othersCores": x.Others, "speed": x.Speed, "load": x.Load, "replication": float64(x.Replication),
+		"mapSlots": float64(o.behaviour.MapSlots), "reduceSlots": float64(o.behaviour.ReduceSlots),
+		"nmHeartbeatMs": float64(time.Duration(x.NMHeartbeat).Milliseconds()),
+		"amHeartbeatMs": float64(time.Duration(x.AMHeartbeat).Milliseconds()),
 	} {
 		if value > 0 {
 			known[name] = fmt.Sprint(value)

@@ -23,13 +23,14 @@ const expirySetting = "yarn.nm.liveness-monitor.expiry-interval-ms"
 // addFaults sets the node losses, speculation, cache policy and fetches of the simulation, as
 // the trace and the replay's settings say.
 func (c *Config) addFaults(x *sim.Config, source *recorded.Source) error {
-	x.Speculation = map[string]sim.Speculation{config.SpeculationHadoop: sim.HadoopSpeculation, config.SpeculationLATE: sim.LATE}[c.Speculation]
+	x.Speculation = speculations[c.Speculation]
 	if x.CacheReads = c.CachePolicy == config.CacheLRU; x.CacheReads {
 		if len(c.Trace.List) > 0 {
 			return fmt.Errorf("replay: cache policy %s: a job list does not say which jobs read the same blocks", config.CacheLRU)
 		}
 		if !slices.ContainsFunc(x.Cluster.Nodes, func(n sim.Node) bool { return n.CacheBytes > 0 }) {
-			return fmt.Errorf("replay: cache policy %s: no node has a cache; give its size (--cache, or cache: in the cluster's machines)", config.CacheLRU)
+			return fmt.Errorf("replay: cache policy %s: no node has a cache; give its size (--cache, or cache: in the cluster's machines)",
+				config.CacheLRU)
 		}
 	}
 	fetches := c.Fetches
@@ -37,7 +38,8 @@ func (c *Config) addFaults(x *sim.Config, source *recorded.Source) error {
 		fetches = c.Calibration.Fetches
 	}
 	if x.NodeFetches = fetches == config.FetchesNodes; x.NodeFetches && !c.computes() {
-		return fmt.Errorf("replay: fetches from %s have no effect on recorded durations; give a calibration to model durations", config.FetchesNodes)
+		return fmt.Errorf("replay: fetches from %s have no effect on recorded durations; give a calibration to model durations",
+			config.FetchesNodes)
 	}
 	if c.Follow {
 		if len(c.Faults) > 0 || x.Speculation != sim.NoSpeculation || x.CacheReads {
@@ -66,7 +68,8 @@ func (c *Config) fault(x *sim.Config, f *config.Fault, firstMs int64) error {
 		return nil
 	}
 	if f.What == config.FaultSlow && !c.computes() {
-		return errors.New("replay: faults: a slow node has no effect on recorded durations; give a calibration (--calibration) to model durations")
+		return errors.New("replay: faults: a slow node has no effect on recorded durations; give a calibration (--calibration) to model " +
+			"durations")
 	}
 	on, err := f.On(facts(c.Trace, &x.Cluster).Nodes)
 	if err != nil {

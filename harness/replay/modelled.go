@@ -59,7 +59,8 @@ func (c *Config) checkCosts() error {
 		}
 		if w, ok := c.Work[j.Job]; ok {
 			if len(w.Maps) != len(j.Tasks[traces.Map]) || len(w.Reduces) != len(j.Tasks[traces.Reduce]) {
-				return fmt.Errorf("trace %s: work of %d maps and %d reduces is given for job %s, which has %d and %d", c.Trace.Name, len(w.Maps), len(w.Reduces), j.Job, len(j.Tasks[traces.Map]), len(j.Tasks[traces.Reduce]))
+				return fmt.Errorf("trace %s: work of %d maps and %d reduces is given for job %s, which has %d and %d",
+					c.Trace.Name, len(w.Maps), len(w.Reduces), j.Job, len(j.Tasks[traces.Map]), len(j.Tasks[traces.Reduce]))
 			}
 		} else if _, _, err := c.costsOf(j); c.Modelled && err != nil {
 			return err
@@ -94,7 +95,8 @@ func (c *Config) costsNamed(name string) (w *calibration.Workload, standIn bool,
 		w, standIn = c.Calibration.Of(c.Workload), true
 	}
 	if w == nil {
-		err = fmt.Errorf("trace %s: %w %q; it has %s; fit it to a run with such jobs, or name one to use in its place, with heddle replay --workload", c.Trace.Name, ErrNoCosts, name, c.Calibration.Names())
+		err = fmt.Errorf("trace %s: %w %q; it has %s; fit it to a run with such jobs, or name one to use in its place, with heddle replay "+
+			"--workload", c.Trace.Name, ErrNoCosts, name, c.Calibration.Names())
 	}
 	return w, standIn, err
 }

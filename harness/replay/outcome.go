@@ -101,7 +101,8 @@ func Each(n int, config func(i int) (Config, error), done func(i int, o *Outcome
 				if o.RecordedOrder, err = orderOf(c)(); err == nil {
 					o.Warnings = append(o.Warnings, o.RecordedOrder.doubts(c.Trace, o.Assumed)...)
 				} else if !errors.Is(err, sim.ErrInterrupted) {
-					o.Warnings, err = append(o.Warnings, fmt.Sprintf("what was recorded cannot be replayed, so it is not known how far off these replays are: %v", err)), nil
+					o.Warnings, err = append(o.Warnings,
+						fmt.Sprintf("what was recorded cannot be replayed, so it is not known how far off these replays are: %v", err)), nil
 				}
 			}
 			if err != nil {
@@ -146,7 +147,8 @@ func EqualSeeds(list []Outcome) []string {
 			if n == 1 {
 				schedules = "1 schedule"
 			}
-			warnings = append(warnings, fmt.Sprintf("replay %s under %s: the %d seeds give %s, since recorded times leave little to chance; with --calibration times differ as measured ones do", s.trace, s.model, seeds[s], schedules))
+			warnings = append(warnings, fmt.Sprintf("replay %s under %s: the %d seeds give %s, since recorded times leave little to chance; "+
+				"with --calibration times differ as measured ones do", s.trace, s.model, seeds[s], schedules))
 		}
 	}
 	return warnings
@@ -161,7 +163,8 @@ func outcome(c Config) (*Outcome, error) {
 	}
 	var r *sim.Result
 	o := &Outcome{
-		Trace: c.Trace.Name, Seed: c.Seed, Params: h.Params, Splits: h.Splits, Durations: "recorded", Header: h, change: c.Change, behaviour: c.Behaviour,
+		Trace: c.Trace.Name, Seed: c.Seed, Params: h.Params, Splits: h.Splits, Durations: "recorded",
+		Header: h, change: c.Change, behaviour: c.Behaviour,
 		Assumed: c.assumed(x, &h),
 	}
 	if c.Change.Speed != 1 {

@@ -158,14 +158,8 @@ func simulate(c *Config) (*recorded.Trace, error) {
 // faults.
 func (c *Config) prepare() (*sim.Config, traces.Header, error) {
 	h := c.header()
-	if err := c.Trace.HasTasks(); err != nil {
+	if err := c.check(&h); err != nil {
 		return nil, h, err
-	}
-	if err := cmp.Or(c.Behaviour.Check(), c.Change.Check()); err != nil {
-		return nil, h, fmt.Errorf("replay: %w", err)
-	}
-	if x := &c.Change; !c.computes() && (x.Disk.Given || x.Link.Given || x.Uplink.Given || len(x.Cores) > 0 || x.Others > 0) {
-		return nil, h, errors.New("replay: rates and cores have no effect on recorded durations; give a calibration (--calibration) to model durations")
 	}
 	if c.Calibration == nil {
 		fitted, err := CalibrateOne(c.Trace, c.Modelled)
@@ -175,9 +169,6 @@ func (c *Config) prepare() (*sim.Config, traces.Header, error) {
 		withIt := *c
 		withIt.Calibration = fitted
 		c = &withIt
-	}
-	if c.Workload != "" && !c.Modelled {
-		return nil, h, fmt.Errorf("replay: workload %s has no effect on recorded durations; give a calibration (--calibration) to model durations", c.Workload)
 	}
 	if c.Workload != "" && c.Calibration.Of(c.Workload) == nil {
 		return nil, h, fmt.Errorf("replay: workload %q is not in the calibration; it has %s", c.Workload, c.Calibration.Names())
@@ -189,61 +180,25 @@ func (c *Config) prepare() (*sim.Config, traces.Header, error) {
 	known := facts(c.Trace, &machines)
 	c.limit(&machines)
 	if c.Change.Others > 0 && !(c.Modelled && len(c.Change.Cores) == 0 && machines.HostCores > 0) {
-		return nil, h, fmt.Errorf("replay: %v cores of others have no effect: the calibration knows of no cores that all nodes share; fit it to runs on a cluster whose file has hostCores, or say how many they are (--host-cores of heddle replay)", c.Change.Others)
+		return nil, h, fmt.Errorf("replay: %v cores of others have no effect: the calibration knows of no cores that all nodes share; "+
+			"fit it to runs on a cluster whose file has hostCores, or say how many they are (--host-cores of heddle replay)", c.Change.Others)
 	}
-	x := &sim.Config{Cluster: machines, Shuffled: c.Repeats, Seed: c.Seed, Record: c.Record, Reasons: c.reasons(), Interrupted: c.Interrupted, Costs: c.costs(h.Actuator)}
-	if x.Actuator, err = valueOf(actuators, "actuator", h.Actuator); err != nil {
-		return nil, h, err
-	}
-	if c.Repeats && !c.Modelled {
-		return nil, h, errors.New("replay: recorded durations do not differ between repeats; give a calibration to model durations")
+	x := &sim.Config{
+		Cluster: machines, Shuffled: c.Repeats, Seed: c.Seed, Costs: c.costs(h.Actuator),
+		Record: c.Record, Reasons: c.reasons(), Interrupted: c.Interrupted,
 	}
 	x.Loads, x.IdleLoad = c.Calibration.Loads()
-	if x.MapSlots, x.ReduceSlots = h.MapSlots, h.ReduceSlots; (x.MapSlots == 0) != (x.ReduceSlots == 0) {
-		return nil, h, fmt.Errorf("replay: %d map slots and %d reduce slots a node: tasks of one kind would wait for ever; give the number of both",
-			x.MapSlots, x.ReduceSlots)
-	}
-	if x.Splits, err = valueOf(splitKinds, "splits", h.Splits); err != nil {
+	if err := c.decide(x, &h); err != nil {
 		return nil, h, err
 	}
-	if x.Model, err = c.scheduler(); err == nil && c.Begin != nil {
-		err = c.Begin(x.Model)
-	}
-	if err != nil {
+	if err := c.addJobs(x, &h); err != nil {
 		return nil, h, err
 	}
-	settings := recorded.Settings{Trace: c.Trace, Change: c.Change, Seed: c.Seed, After: c.After, KeepReads: c.CachePolicy == config.CacheLRU}
-	if c.Modelled {
-		settings.Costs = modelled{c}
-	}
-	source := recorded.NewSource(settings, &machines)
-	if err := c.checkCosts(); err != nil {
-		return nil, h, err
-	}
-	x.Capacity = source.Capacity()
-	x.Capacity.Telling = c.Trace.Header.Told
-	if c.Capacity.Given() {
-		if x.Capacity, err = c.Capacity.Timetable(facts(c.Trace, &machines).Nodes); err != nil {
-			return nil, h, fmt.Errorf("replay: %w", err)
-		}
-		x.Capacity.FromMs = c.Trace.FirstMs()
-	}
-	h.Told = x.Capacity.Telling
-	var jobs sim.Source = source
-	if c.Follow {
-		if jobs, err = source.Follow(x); err != nil {
-			return nil, h, err
-		}
-	}
-	if err := c.addFaults(x, source); err != nil {
-		return nil, h, err
-	}
-	x.Source = newBounds(x, source, jobs)
 	c.tellProgress(x)
 	if mb, err := strconv.Atoi(c.Trace.Header.Settings["yarn.scheduler.minimum-allocation-mb"]); err == nil && mb > 0 {
 		x.MinAllocation.MemoryMB, x.MinAllocation.VCores = int32(min(mb, math.MaxInt32)), 1
 	}
-	h.Cluster = facts(c.Trace, &machines)
+	h.Cluster = facts(c.Trace, &x.Cluster)
 	// The trace has the cores that the nodes have. Which of them tasks share is a figure of
 	// the calibration: a replay of this trace with the same calibration would apply it twice.
 	h.Cluster.HostCores, h.Cluster.OthersCores = cmp.Or(c.Change.HostCores, c.Trace.Header.Cluster.HostCores), c.Change.Others
@@ -251,6 +206,77 @@ func (c *Config) prepare() (*sim.Config, traces.Header, error) {
 		h.Cluster.Nodes[i].Cores = known.Nodes[i].Cores
 	}
 	return x, h, nil
+}
+
+// check returns an error if what is asked for cannot be, or has no effect, whatever the
+// calibration and the nodes are.
+func (c *Config) check(h *traces.Header) error {
+	const model = "give a calibration (--calibration) to model durations"
+	if err := c.Trace.HasTasks(); err != nil {
+		return err
+	}
+	if err := cmp.Or(c.Behaviour.Check(), c.Change.Check()); err != nil {
+		return fmt.Errorf("replay: %w", err)
+	}
+	switch x := &c.Change; {
+	case !c.computes() && (x.Disk.Given || x.Link.Given || x.Uplink.Given || len(x.Cores) > 0 || x.Others > 0):
+		return errors.New("replay: rates and cores have no effect on recorded durations; " + model)
+	case c.Workload != "" && !c.Modelled:
+		return fmt.Errorf("replay: workload %s has no effect on recorded durations; %s", c.Workload, model)
+	case c.Repeats && !c.Modelled:
+		return errors.New("replay: recorded durations do not differ between repeats; " + model)
+	case (h.MapSlots == 0) != (h.ReduceSlots == 0):
+		return fmt.Errorf("replay: %d map slots and %d reduce slots a node: tasks of one kind would wait for ever; give the number of both",
+			h.MapSlots, h.ReduceSlots)
+	}
+	return nil
+}
+
+// decide sets the model and what becomes of its decisions.
+func (c *Config) decide(x *sim.Config, h *traces.Header) (err error) {
+	x.MapSlots, x.ReduceSlots = h.MapSlots, h.ReduceSlots
+	if x.Actuator, err = valueOf(actuators, "actuator", h.Actuator); err != nil {
+		return err
+	}
+	if x.Splits, err = valueOf(splitKinds, "splits", h.Splits); err != nil {
+		return err
+	}
+	if x.Model, err = c.scheduler(); err == nil && c.Begin != nil {
+		err = c.Begin(x.Model)
+	}
+	return err
+}
+
+// addJobs sets the jobs, and what happens to the nodes meanwhile.
+func (c *Config) addJobs(x *sim.Config, h *traces.Header) (err error) {
+	settings := recorded.Settings{Trace: c.Trace, Change: c.Change, Seed: c.Seed, After: c.After, KeepReads: c.CachePolicy == config.CacheLRU}
+	if c.Modelled {
+		settings.Costs = modelled{c}
+	}
+	source := recorded.NewSource(settings, &x.Cluster)
+	if err := c.checkCosts(); err != nil {
+		return err
+	}
+	x.Capacity = source.Capacity()
+	x.Capacity.Telling = c.Trace.Header.Told
+	if c.Capacity.Given() {
+		if x.Capacity, err = c.Capacity.Timetable(facts(c.Trace, &x.Cluster).Nodes); err != nil {
+			return fmt.Errorf("replay: %w", err)
+		}
+		x.Capacity.FromMs = c.Trace.FirstMs()
+	}
+	h.Told = x.Capacity.Telling
+	var jobs sim.Source = source
+	if c.Follow {
+		if jobs, err = source.Follow(x); err != nil {
+			return err
+		}
+	}
+	if err := c.addFaults(x, source); err != nil {
+		return err
+	}
+	x.Source = newBounds(x, source, jobs)
+	return nil
 }
 
 // The method computes reports whether tasks have computing times and share cores,
@@ -308,10 +334,13 @@ func facts(t *recorded.Trace, x *sim.Machines) traces.ClusterFacts {
 	return out
 }
 
-// What the simulator calls actuators and splits.
+// What the simulator calls actuators, splits and rules of speculation.
 var (
-	actuators  = map[string]sim.Actuator{config.ActuatorNone: sim.Native, config.ActuatorLabels: sim.Labels, config.ActuatorIdeal: sim.Ideal}
-	splitKinds = map[string]sim.Splits{config.SplitsAsSubmitted: sim.AsSubmitted, config.SplitsCachedOnly: sim.CachedOnly, config.SplitsPlan: sim.Planned}
+	speculations = map[string]sim.Speculation{config.SpeculationHadoop: sim.HadoopSpeculation, config.SpeculationLATE: sim.LATE}
+	actuators    = map[string]sim.Actuator{config.ActuatorNone: sim.Native, config.ActuatorLabels: sim.Labels, config.ActuatorIdeal: sim.Ideal}
+	splitKinds   = map[string]sim.Splits{
+		config.SplitsAsSubmitted: sim.AsSubmitted, config.SplitsCachedOnly: sim.CachedOnly, config.SplitsPlan: sim.Planned,
+	}
 )
 
 // valueOf returns what a word of a trace's header stands for.
@@ -341,7 +370,8 @@ func (c *Config) scheduler() (sched.Model, error) {
 		return c.Model.Scheduler(c.Seed)
 	}
 	if c.Actuator != "" && c.Actuator != config.ActuatorNone {
-		return nil, fmt.Errorf("replay: model %s is the cluster's own scheduler: its actuator can only be %s", config.ModelYARN, config.ActuatorNone)
+		return nil, fmt.Errorf("replay: model %s is the cluster's own scheduler: its actuator can only be %s",
+			config.ModelYARN, config.ActuatorNone)
 	}
 	settings := c.Trace.Header.Settings
 	name := "capacity"

@@ -65,8 +65,9 @@ func differences(list []Outcome, by map[string]*same) (d doc.Doc) {
 		}
 		if s := by[o.Trace]; s.rows > 1 {
 			if _, n := s.meanMs(o); n < s.most {
-				d = append(d, doc.Text(fmt.Sprintf("%sMean completion is of the %s that succeeded in all rows; makespans and other columns are of all jobs.",
-					name, printable.Count(n, "job"))))
+				d = append(d,
+					doc.Text(fmt.Sprintf("%sMean completion is of the %s that succeeded in all rows; makespans and other columns are of all jobs.",
+						name, printable.Count(n, "job"))))
 			}
 		}
 	}

@@ -144,7 +144,9 @@ func Basis(list []Outcome) (d doc.Doc) {
 		if o.RecordedOrder != nil && o.RecordedOrder.of+o.RecordedOrder.others > 0 {
 			d = append(d, doc.Text(name+o.RecordedOrder.String()))
 		} else if o.Durations == "rules" {
-			d = append(d, doc.Text(name+"No job of the list has run, so nothing tells how far off these times are: compare models with each other, not with a clock."))
+			d = append(d,
+				doc.Text(name+"No job of the list has run, so nothing tells how far off these times are: compare models with each other, not with "+
+					"a clock."))
 		}
 		if len(o.Assumed) > 0 {
 			d = append(d, doc.Text(name+"Not recorded, so assumed: "+strings.Join(o.Assumed, "; ")+"."))
@@ -176,14 +178,19 @@ func (c *Config) assumed(x *sim.Config, h *traces.Header) (list []string) {
 	}{
 		{room != "", room},
 		{len(racks) == 1 && change.Racks == 0, "one rack (--racks)"},
-		{t.Header.List != nil, fmt.Sprintf("a map for each %s of input, a reduce for each %s of shuffle, %d replicas a block, and times by rules (heddle trace import has a flag for each)",
+		{t.Header.List != nil, fmt.Sprintf("a map for each %s of input, a reduce for each %s of shuffle, %d replicas a block, and times by "+
+			"rules (heddle trace import has a flag for each)",
 			units.Size(rules.BlockBytes), units.Size(rules.BytesPerReduce), rules.Replication)},
 		{!c.computes(), "tasks take as long as recorded wherever they run (--calibration)"},
 		{c.computes() && !rates, "no limits of disks and links (--disk, --link, --uplink)"},
 		{change.NMHeartbeat == 0, fmt.Sprintf("nodes report every %v (--nm-heartbeat)", beat(x.Costs.NodeBeatMs))},
 		{change.AMHeartbeat == 0, fmt.Sprintf("ApplicationMasters every %v (--am-heartbeat)", beat(max(1, x.Costs.AMBeatMs)))},
-		{c.Model.Model == config.ModelYARN && t.Header.Settings[schedulerSetting] == "", "YARN has the Capacity scheduler as Hadoop ships it (--model)"},
-		{t.StartUnknown(), fmt.Sprintf("ApplicationMasters take no room on nodes, and are up %v after a submission if that is not known", beat(x.Costs.SubmitMs+x.Costs.AMStartMs))},
+		{
+			c.Model.Model == config.ModelYARN && t.Header.Settings[schedulerSetting] == "",
+			"YARN has the Capacity scheduler as Hadoop ships it (--model)",
+		},
+		{t.StartUnknown(), fmt.Sprintf("ApplicationMasters take no room on nodes, and are up %v after a submission if that is not known",
+			beat(x.Costs.SubmitMs+x.Costs.AMStartMs))},
 		{t.SlowStartUnknown(), "reduces are asked for when 5 % of their job's maps are done"},
 	} {
 		if a.is {

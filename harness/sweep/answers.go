@@ -152,7 +152,10 @@ func cost(m measure.Metric, x float64) float64 {
 func (g *grid) front(metrics []measure.Metric) (list []FrontSetting) {
 	var values [][]float64
 	for i := range g.p.Settings {
-		values = append(values, []float64{cost(metrics[0], g.over(metrics[0], i, g.traces())), cost(metrics[1], g.over(metrics[1], i, g.traces()))})
+		values = append(values, []float64{
+			cost(metrics[0], g.over(metrics[0], i, g.traces())),
+			cost(metrics[1], g.over(metrics[1], i, g.traces())),
+		})
 	}
 	front := design.Pareto(values)
 	slices.SortStableFunc(front, func(a, b int) int { return cmp.Compare(values[a][0], values[b][0]) })

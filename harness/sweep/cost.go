@@ -55,7 +55,10 @@ func Expect(ctx context.Context, p *Plan, todo []Replay, done func(Row) error) (
 	if err != nil {
 		return nil, err
 	}
-	c := &Cost{Sweep: p.Name, Sample: p.Sample, Settings: len(p.Settings), Traces: len(p.Traces), Replays: len(todo), Cores: runtime.GOMAXPROCS(0)}
+	c := &Cost{
+		Sweep: p.Name, Sample: p.Sample, Settings: len(p.Settings), Traces: len(p.Traces), Replays: len(todo),
+		Cores: runtime.GOMAXPROCS(0),
+	}
 	if p.MostSeeds > p.Seeds {
 		c.MostReplays = len(p.Settings) * len(p.Traces) * p.MostSeeds
 	}
@@ -114,11 +117,13 @@ func peakBytes() int64 {
 func (c *Cost) Doc() doc.Doc {
 	notes := doc.Notes{fmt.Sprintf("estimated from %s; other programs make it take longer", printable.Count(c.Tried, "replay"))}
 	if c.MostReplays > 0 {
-		notes = append(notes, fmt.Sprintf("settings that are not told from the best one get more seeds; at most, all replays are %d", c.MostReplays))
+		notes = append(notes, fmt.Sprintf("settings that are not told from the best one get more seeds; at most, all replays are %d",
+			c.MostReplays))
 	}
 	return doc.Doc{
 		doc.Facts{
-			{Name: "replays", Value: fmt.Sprintf("%d: %s, %s", c.Replays, printable.Count(c.Settings, "setting"), printable.Count(c.Traces, "trace"))},
+			{Name: "replays", Value: fmt.Sprintf("%d: %s, %s", c.Replays, printable.Count(c.Settings, "setting"),
+				printable.Count(c.Traces, "trace"))},
 			{Name: "tasks", Value: doc.Count(uint64(c.Tasks)).String()},
 			{Name: "CPU time", Value: doc.DurationText(c.CPUSeconds * 1000)},
 			{Name: "on this machine", Value: fmt.Sprintf("about %s on %s", doc.DurationText(c.WallSeconds*1000), printable.Count(c.Cores, "core"))},

@@ -24,7 +24,10 @@ type inputs struct {
 // load reads the files of a plan. What a file has must still be what it had when the plan
 // was made. Traces that are in no replay of todo are not read.
 func load(ctx context.Context, p *Plan, todo []Replay) (*inputs, error) {
-	in := &inputs{traces: make([]*recorded.Trace, len(p.Traces)), costs: make([]*calibration.Calibration, len(p.Traces)), modelled: p.Calibration != nil}
+	in := &inputs{
+		traces: make([]*recorded.Trace, len(p.Traces)), costs: make([]*calibration.Calibration, len(p.Traces)),
+		modelled: p.Calibration != nil,
+	}
 	var given *calibration.Calibration
 	if p.Calibration != nil {
 		if err := p.Calibration.check(); err != nil {
@@ -56,7 +59,8 @@ func load(ctx context.Context, p *Plan, todo []Replay) (*inputs, error) {
 func (f *Input) check() error {
 	sum, err := hashOf(f.Path)
 	if err == nil && sum != f.SHA256 {
-		err = fmt.Errorf("%s has changed since the sweep began: its SHA-256 is %.12s, and was %.12s; a sweep's results are of one and the same input", f.Path, sum, f.SHA256)
+		err = fmt.Errorf("%s has changed since the sweep began: its SHA-256 is %.12s, and was %.12s; a sweep's results are of one and the "+
+			"same input", f.Path, sum, f.SHA256)
 	}
 	return err
 }
@@ -108,12 +112,13 @@ func Local(ctx context.Context, p *Plan, todo []Replay, done func(Row) error) er
 	if err != nil {
 		return err
 	}
-	return replay.Each(len(todo), func(i int) (replay.Config, error) { return in.config(ctx, p, &todo[i]) }, func(i int, o *replay.Outcome) error {
-		o.Warnings = append(o.Warnings, in.traces[todo[i].Trace].Warnings...)
-		row, err := p.row(&todo[i], o)
-		if err != nil {
-			return err
-		}
-		return done(row)
-	})
+	return replay.Each(len(todo), func(i int) (replay.Config, error) { return in.config(ctx, p, &todo[i]) },
+		func(i int, o *replay.Outcome) error {
+			o.Warnings = append(o.Warnings, in.traces[todo[i].Trace].Warnings...)
+			row, err := p.row(&todo[i], o)
+			if err != nil {
+				return err
+			}
+			return done(row)
+		})
 }

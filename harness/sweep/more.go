@@ -74,7 +74,8 @@ func (p *Plan) first() []Replay {
 func (p *Plan) checkSize() error {
 	seeds := max(p.Seeds, p.MostSeeds)
 	if p.Seeds < 1 || seeds > results.MostRows || len(p.Settings)*len(p.Traces) > results.MostRows/seeds {
-		return fmt.Errorf("sweep %s: %d settings of %d traces with up to %d seeds are more than %d replays", p.Name, len(p.Settings), len(p.Traces), seeds, results.MostRows)
+		return fmt.Errorf("sweep %s: %d settings of %d traces with up to %d seeds are more than %d replays",
+			p.Name, len(p.Settings), len(p.Traces), seeds, results.MostRows)
 	}
 	return nil
 }

@@ -171,7 +171,9 @@ func (p *Plan) checkBuild() error {
 	if p.Build == build() {
 		return nil
 	}
-	return fmt.Errorf("sweep %s: another build of heddle began it, and results of two builds are not mixed: the SHA-256 of that program is %.12s, that of this one %.12s; go on with that program, or begin the sweep anew under another name", p.Name, cmp.Or(p.Build, "not known"), cmp.Or(build(), "not known"))
+	return fmt.Errorf("sweep %s: another build of heddle began it, and results of two builds are not mixed: the SHA-256 of that program "+
+		"is %.12s, that of this one %.12s; go on with that program, or begin the sweep anew under another name",
+		p.Name, cmp.Or(p.Build, "not known"), cmp.Or(build(), "not known"))
 }
 
 // add appends a replay to the plan. Repeats have consecutive seeds, so all settings have
@@ -189,7 +191,10 @@ func (p *Plan) key(r *Replay) string {
 	if p.Calibration != nil {
 		costs = p.Calibration.SHA256
 	}
-	text, err := json.Marshal([]any{p.Traces[r.Trace].SHA256, costs, s.Model.Model, s.Model.Reduces, s.Model.Params, s.Model.Splits, s.Behaviour, s.Cluster, r.Seed, p.workload(r), s.Label, r.Repeat})
+	text, err := json.Marshal([]any{
+		p.Traces[r.Trace].SHA256, costs, s.Model.Model, s.Model.Reduces, s.Model.Params, s.Model.Splits,
+		s.Behaviour, s.Cluster, r.Seed, p.workload(r), s.Label, r.Repeat,
+	})
 	if err != nil {
 		panic(err) // these are plain values
 	}
@@ -239,7 +244,8 @@ func known(s *config.Sweep) error {
 	slices.Sort(names)
 	for _, axis := range slices.Sorted(maps.Keys(s.Vary)) {
 		if label, _ := modelOf(axis, s.Models); label == "" && !slices.Contains(names, axis) {
-			return fmt.Errorf("sweep %s: vary %q: want MODEL.PARAMETER with the label of one of its models, or one of %s", s.Name, axis, strings.Join(names, ", "))
+			return fmt.Errorf("sweep %s: vary %q: want MODEL.PARAMETER with the label of one of its models, or one of %s",
+				s.Name, axis, strings.Join(names, ", "))
 		}
 	}
 	if _, _, err := changed(s.Behaviour, s.Cluster); err != nil {
@@ -298,7 +304,8 @@ func pointsOf(s *config.Sweep, axes []string) ([]map[string]string, error) {
 		fallthrough
 	case config.SampleGrid:
 		if combinations > results.MostRows {
-			return nil, fmt.Errorf("sweep %s: its axes have more than %d combinations; sample: pairs, or latinHypercube with points, takes fewer", s.Name, results.MostRows)
+			return nil, fmt.Errorf("sweep %s: its axes have more than %d combinations; sample: pairs, or latinHypercube with points, takes fewer",
+				s.Name, results.MostRows)
 		}
 		rows = design.Grid(levels)
 	case config.SampleRandom:
@@ -307,7 +314,8 @@ func pointsOf(s *config.Sweep, axes []string) ([]map[string]string, error) {
 		drawn = design.LatinHypercube(s.Points, len(axes), s.Seed)
 	case config.SampleSaltelli:
 		if n := s.Points * (len(axes) + 2); n > results.MostRows {
-			return nil, fmt.Errorf("sweep %s: %d points of %d axes are %d replays of each model and seed; want at most %d", s.Name, s.Points, len(axes), n, results.MostRows)
+			return nil, fmt.Errorf("sweep %s: %d points of %d axes are %d replays of each model and seed; want at most %d",
+				s.Name, s.Points, len(axes), n, results.MostRows)
 		}
 		drawn = design.Saltelli(s.Points, len(axes), s.Seed)
 	}

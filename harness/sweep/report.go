@@ -86,7 +86,10 @@ func report(p *Plan, trials []results.Trial, digest string) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &Report{Sweep: p.Name, Sample: p.Sample, Replays: len(p.Replays), Done: len(trials), Digest: digest, Settings: []SettingMean{}, metrics: metrics, axes: p.Axes, several: len(p.Traces) > 1}
+	x := &Report{
+		Sweep: p.Name, Sample: p.Sample, Replays: len(p.Replays), Done: len(trials), Digest: digest, Settings: []SettingMean{},
+		metrics: metrics, axes: p.Axes, several: len(p.Traces) > 1,
+	}
 	of := p.group(trials)
 	for t := range p.Traces {
 		for i := range p.Settings {

@@ -104,7 +104,8 @@ func (p *Plan) check() error {
 	}
 	for i, r := range p.Replays {
 		if r.Trace < 0 || r.Trace >= len(p.Traces) || r.Setting < 0 || r.Setting >= len(p.Settings) {
-			return fmt.Errorf("read plan: replay %d has trace %d and setting %d, of %d and %d", i, r.Trace, r.Setting, len(p.Traces), len(p.Settings))
+			return fmt.Errorf("read plan: replay %d has trace %d and setting %d, of %d and %d",
+				i, r.Trace, r.Setting, len(p.Traces), len(p.Settings))
 		}
 		if p.key(&r) != r.Key {
 			return fmt.Errorf("read plan: replay %d has the key %s, and is %s by this heddle", i, r.Key, p.key(&r))

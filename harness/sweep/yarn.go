@@ -173,7 +173,8 @@ func (y *YARN) submit(ctx context.Context, s *submit.Submitter, p *Plan, c *coll
 	if err != nil {
 		return err
 	}
-	y.Say(fmt.Sprintf("%s: %d replays in %d maps of %s MB", submitted.App, len(c.left), len(job.Splits), job.Settings["mapreduce.map.memory.mb"]))
+	y.Say(fmt.Sprintf("%s: %d replays in %d maps of %s MB", submitted.App, len(c.left), len(job.Splits),
+		job.Settings["mapreduce.map.memory.mb"]))
 	return y.follow(ctx, s, submitted, c)
 }
 
@@ -248,11 +249,12 @@ func (y *YARN) job(ctx context.Context, s *submit.Submitter, p *Plan, c *collect
 		Name: "sweep " + p.Name, Mapper: "./" + synthetic.ProgramFile + " task sweep",
 		Output: path.Join(c.folder, fmt.Sprintf("out-%d", time.Now().UnixNano())),
 		Settings: map[string]string{
-			"mapreduce.job.tags":                                     y.tag(p),
-			"mapreduce.map.memory.mb":                                strconv.FormatInt(javaMB+t.MemoryBytes>>20, 10),
-			"mapreduce.map.java.opts":                                "-Xmx128m",
-			"mapreduce.map.speculative":                              "true",
-			"mapreduce.fileoutputcommitter.algorithm.version":        "2", // a map's rows can be read when the map has ended, and stay if the job fails
+			"mapreduce.job.tags":        y.tag(p),
+			"mapreduce.map.memory.mb":   strconv.FormatInt(javaMB+t.MemoryBytes>>20, 10),
+			"mapreduce.map.java.opts":   "-Xmx128m",
+			"mapreduce.map.speculative": "true",
+			// a map's rows can be read when the map has ended, and stay if the job fails
+			"mapreduce.fileoutputcommitter.algorithm.version":        "2",
 			"mapreduce.output.fileoutputformat.compress":             "false",
 			"mapreduce.job.running.map.limit":                        "0",
 			"mapreduce.fileoutputcommitter.cleanup-failures.ignored": "true",

@@ -122,7 +122,8 @@ func (t *Trace) AssumedRoom(c *Change, x []traces.NodeFacts) string {
 	}
 	unit := "MB"
 	if one := int64(t.container().MemoryMB); !slices.ContainsFunc(t.Jobs, func(j *Job) bool {
-		return j.Maps > 0 && int64(sizeOf(j.MapMemoryBytes, 0).MemoryMB) != one || j.Reduces > 0 && int64(sizeOf(j.ReduceMemoryBytes, 0).MemoryMB) != one
+		return j.Maps > 0 && int64(sizeOf(j.MapMemoryBytes, 0).MemoryMB) != one ||
+			j.Reduces > 0 && int64(sizeOf(j.ReduceMemoryBytes, 0).MemoryMB) != one
 	}) {
 		least, most, unit = least/one, most/one, "slots"
 	}

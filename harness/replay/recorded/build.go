@@ -279,7 +279,8 @@ func (b *builder) finished(e *traces.AttemptFinished) {
 	b.used.changed(e.T, -1, 0)
 	c := &e.Counters
 	a.End, a.Outcome = e.T, e.Outcome
-	a.read, a.WrittenBytes, a.mapOutput, a.shuffled = max(0, c.HDFSReadBytes), max(0, c.HDFSWrittenBytes), max(0, c.MapOutputBytes), max(0, c.ShuffleBytes)
+	a.read, a.WrittenBytes = max(0, c.HDFSReadBytes), max(0, c.HDFSWrittenBytes)
+	a.mapOutput, a.shuffled = max(0, c.MapOutputBytes), max(0, c.ShuffleBytes)
 	a.cpuMs = max(0, c.CPUMs)
 	b.Loads.Ended(b.nodes[a.node], a.load, a.Start, a.End, a.cpuMs)
 	switch {
@@ -397,7 +398,8 @@ func (b *builder) sortTasks() {
 		if jobs == 1 {
 			claim = "claims"
 		}
-		b.warn("%s, %s first, %s %s that no event names: these tasks are left out", printable.Count(jobs, "job"), lacks, claim, printable.Count(lacking, "task"))
+		b.warn("%s, %s first, %s %s that no event names: these tasks are left out",
+			printable.Count(jobs, "job"), lacks, claim, printable.Count(lacking, "task"))
 	}
 	if empty > 0 {
 		b.warn("%s, %s first, ran no task: left out", printable.Count(empty, "job"), idle)
@@ -414,7 +416,8 @@ func (b *builder) finish() (*Trace, error) {
 	slices.SortStableFunc(b.Jobs, func(x, y *Job) int { return cmp.Compare(x.T, y.T) })
 	b.sortTasks()
 	if n := len(b.uber); n > 0 {
-		b.warn("%s ran inside the ApplicationMaster (uber), one task after the other: a replay gives each task a container", printable.Count(n, "job"))
+		b.warn("%s ran inside the ApplicationMaster (uber), one task after the other: a replay gives each task a container",
+			printable.Count(n, "job"))
 	}
 	b.unlike()
 	for _, j := range b.Jobs {

@@ -186,7 +186,8 @@ func (t *Trace) Machines(c *Change) (sim.Machines, error) {
 		memoryMB, vcores = memoryMB+int64(n.Capacity.MemoryMB), vcores+int64(n.Capacity.VCores)
 		if !seen[f.Rack] {
 			seen[f.Rack] = true
-			x.Racks = append(x.Racks, sim.Rack{Name: f.Rack, UplinkBytesPerSec: c.Uplink.or(cmp.Or(told.Uplink[f.Rack], anyOf(told.Uplink, t.Nodes)))})
+			uplink := cmp.Or(told.Uplink[f.Rack], anyOf(told.Uplink, t.Nodes))
+			x.Racks = append(x.Racks, sim.Rack{Name: f.Rack, UplinkBytesPerSec: c.Uplink.or(uplink)})
 		}
 	}
 	mastersMB := t.Header.Cluster.AMMemoryBytes >> 20
@@ -199,7 +200,8 @@ func (t *Trace) Machines(c *Change) (sim.Machines, error) {
 	}
 	x.MastersMB = int32(min(max(0, mastersMB), math.MaxInt32/4))
 	if memoryMB > math.MaxInt32 || vcores > math.MaxInt32 {
-		return x, fmt.Errorf("trace %s: its %d nodes have %d TiB and %d cores for containers, more than the simulator can add up; make nodes smaller with --slots", t.Name, len(x.Nodes), memoryMB>>20, vcores)
+		return x, fmt.Errorf("trace %s: its %d nodes have %d TiB and %d cores for containers, more than the simulator can add up; make nodes "+
+			"smaller with --slots", t.Name, len(x.Nodes), memoryMB>>20, vcores)
 	}
 	return x, nil
 }

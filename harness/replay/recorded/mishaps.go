@@ -209,7 +209,10 @@ func (m *Source) Capacity() (list state.Timetable) {
 		full, recorded := m.machines.Nodes[n].Capacity, m.Trace.Nodes[was]
 		list.Changes = append(list.Changes, state.CapacityChange{
 			AtMs: m.moved(c.T), Node: string(c.Node),
-			Left: state.Resource{MemoryMB: share(full.MemoryMB, c.MemoryBytes, recorded.MemoryBytes), VCores: share(full.VCores, int64(c.VCores), int64(recorded.VCores))},
+			Left: state.Resource{
+				MemoryMB: share(full.MemoryMB, c.MemoryBytes, recorded.MemoryBytes),
+				VCores:   share(full.VCores, int64(c.VCores), int64(recorded.VCores)),
+			},
 		})
 	}
 	return list
@@ -246,7 +249,10 @@ func (m *Source) Outages(expiryMs int32) (faults []sim.Fault) {
 	}
 	for _, x := range m.Trace.mishaps.speeds {
 		if n := place(x.Node); n >= 0 && x.Speed > 0 {
-			faults = append(faults, sim.Fault{AtMs: m.moved(x.T), Node: n, What: sim.NodeSlow, Speed: cmp.Or(m.machines.Nodes[n].Speed, 1) * x.Speed})
+			faults = append(faults, sim.Fault{
+				AtMs: m.moved(x.T), Node: n, What: sim.NodeSlow,
+				Speed: cmp.Or(m.machines.Nodes[n].Speed, 1) * x.Speed,
+			})
 		}
 	}
 	back := map[state.NodeID]int64{}

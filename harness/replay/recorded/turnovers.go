@@ -84,6 +84,7 @@ func (t *Trace) launched() []*Attempt {
 		if a.Start != b.Start {
 			return cmp.Compare(a.Start, b.Start)
 		}
-		return cmp.Or(cmp.Compare(t.jobNames[a.job], t.jobNames[b.job]), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Index, b.Index), cmp.Compare(a.number, b.number))
+		return cmp.Or(cmp.Compare(t.jobNames[a.job], t.jobNames[b.job]), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Index, b.Index),
+			cmp.Compare(a.number, b.number))
 	})
 }
