@@ -1,10 +1,6 @@
 package sched
 
-import (
-	"math/rand/v2"
-
-	"heddle/harness/state"
-)
+import "heddle/harness/state"
 
 // This file lets the tests of package sched_test, which use schedtest, see what
 // only this package has.
@@ -49,30 +45,4 @@ func PlannedBy(allJobs bool) Model {
 		return thorough{&planned{}}
 	}
 	return &planned{}
-}
-
-// drawn is random, counting anew each time.
-type drawn struct{ *random }
-
-func (m drawn) Choose(v *state.View, n state.NodeID) (Pick, bool) {
-	m.waits = waiting{}
-	return m.random.Choose(v, n)
-}
-
-// walked is random, going through all jobs each time.
-type walked struct{ *random }
-
-func (m walked) Choose(v *state.View, n state.NodeID) (Pick, bool) { return m.walk(v, n) }
-
-// RandomBy is the model random, or one that counts anew each time, or one that
-// goes through all jobs.
-func RandomBy(how string) Model {
-	m := &random{rng: rand.New(rand.NewPCG(1, 0))}
-	switch how {
-	case "anew":
-		return PerNode{drawn{m}}
-	case "walk":
-		return PerNode{walked{m}}
-	}
-	return PerNode{m}
 }

@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"math"
 	"slices"
 
 	"heddle/harness/state"
@@ -36,7 +37,6 @@ type matching struct {
 	weights [4]int64 // weight of a pair of slot and map by locality level, from cache-local to off-rack
 	slots   int
 
-	waits   waiting
 	rows    []state.NodeID // for each free slot (row of the cost matrix), its node
 	columns []column
 	cost    []int64 // the matrix of costs of giving a slot (row) a map (column), row by row
@@ -89,7 +89,7 @@ func (m *matching) findSlots(v *state.View, free []state.NodeID) {
 	if len(jobs) == 0 {
 		return
 	}
-	size := m.leastSize(v)
+	size := leastSize(v)
 	for _, n := range free {
 		most := len(m.rows) + int(v.FreeSlots(n, state.Map))
 		for left := v.Free(n); left.Holds(size) && len(m.rows) < min(m.slots, most); left = left.Sub(size) {
@@ -102,17 +102,11 @@ func (m *matching) findSlots(v *state.View, free []state.NodeID) {
 
 // leastSize returns the least memory and the fewest cores that the container
 // of any waiting map takes.
-func (m *matching) leastSize(v *state.View) state.Resource {
-	m.waits.follow(v)
-	least, first := state.Resource{}, true
-	for _, x := range m.waits.sizes[state.Map].list {
-		switch {
-		case x.jobs == 0:
-		case first:
-			least, first = x.size, false
-		default:
-			least = state.Resource{MemoryMB: min(least.MemoryMB, x.size.MemoryMB), VCores: min(least.VCores, x.size.VCores)}
-		}
+func leastSize(v *state.View) state.Resource {
+	least := state.Resource{MemoryMB: math.MaxInt32, VCores: math.MaxInt32}
+	for _, id := range v.WaitingJobs(state.Map) {
+		size := v.ContainerSize(id, state.Map)
+		least = state.Resource{MemoryMB: min(least.MemoryMB, size.MemoryMB), VCores: min(least.VCores, size.VCores)}
 	}
 	return least
 }

@@ -42,14 +42,6 @@ func TestPlannedOverlooksNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) { schedtest.Same(t, sched.PlannedBy(false), sched.PlannedBy(true), schedtest.Busy) })
 }
 
-// TestRandomCounts has random draw the same by what it has counted as by what
-// it counts anew, and by a walk.
-func TestRandomCounts(t *testing.T) {
-	for _, how := range []string{"anew", "walk"} {
-		rapid.Check(t, func(t *rapid.T) { schedtest.Same(t, sched.RandomBy(""), sched.RandomBy(how), schedtest.Busy) })
-	}
-}
-
 // TestEqualModels has pairs of models that are the same by their rules decide
 // the same: delay without a wait and fair; acl without a cache and delay that
 // waits for the node only; capacity with 40 and with the number of nodes.

@@ -22,10 +22,7 @@ import (
 //
 // Differs. The paper draws a slot for each task; here a task is drawn for the
 // node that reports. Over many heartbeats both give the same distribution.
-type random struct {
-	rng   *rand.Rand
-	waits waiting
-}
+type random struct{ rng *rand.Rand }
 
 var randomInfo = Info{
 	Name: "random", Summary: "starts any waiting task anywhere",
@@ -41,15 +38,7 @@ var randomInfo = Info{
 func (m *random) Name() string { return "random" }
 
 func (m *random) Choose(v *state.View, n state.NodeID) (Pick, bool) {
-	if m.waits.follow(v); m.waits.inOrder && m.waits.allFit(v, n) {
-		return m.chooseOfAll(v)
-	}
-	return m.walk(v, n)
-}
-
-// walk counts the tasks that node n can hold, job by job, and draws one of
-// them at random.
-func (m *random) walk(v *state.View, n state.NodeID) (Pick, bool) {
+	kinds := [...]state.Kind{state.Map, state.Reduce}
 	fits := int64(0)
 	for _, k := range kinds {
 		for _, id := range v.WaitingJobs(k) {
@@ -75,20 +64,4 @@ func (m *random) walk(v *state.View, n state.NodeID) (Pick, bool) {
 		}
 	}
 	return Pick{}, false
-}
-
-// chooseOfAll draws one of all waiting tasks, with the same result as walk, but
-// does not look at each job. It works only if the node can hold every waiting
-// task and no job has a priority.
-func (m *random) chooseOfAll(v *state.View) (Pick, bool) {
-	maps, reduces := m.waits.of[state.Map].total, m.waits.of[state.Reduce].total
-	if maps+reduces == 0 {
-		return Pick{}, false
-	}
-	k, at := state.Map, m.rng.Int64N(maps+reduces)
-	if at >= maps {
-		k, at = state.Reduce, at-maps
-	}
-	id, nth := m.waits.of[k].find(at)
-	return Pick{id, v.NthWaiting(id, k, nth), k, Random}, true
 }
