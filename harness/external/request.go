@@ -86,17 +86,13 @@ func (s *seen) note(e sched.Event) {
 // request returns a request with what changed in the View. The slice is valid until the
 // next call.
 func (s *seen) request(v *state.View, number int64, n state.NodeID, events []byte) []byte {
-	b := append(s.line[:0], `{"ask":`...)
-	b = strconv.AppendInt(b, number, 10)
-	b = append(b, `,"now":`...)
-	b = strconv.AppendInt(b, v.Now(), 10)
+	b := appendInt(s.line[:0], `{"ask":`, number)
+	b = appendInt(b, `,"now":`, v.Now())
 	if n != state.None {
-		b = append(b, `,"node":`...)
-		b = strconv.AppendInt(b, int64(n), 10)
+		b = appendInt(b, `,"node":`, n)
 	}
 	if !s.begun {
-		b = append(b, `,"lateBinding":`...)
-		b = strconv.AppendBool(b, v.LateBinding())
+		b = strconv.AppendBool(append(b, `,"lateBinding":`...), v.LateBinding())
 	}
 	if s.racks < v.Racks() {
 		b = append(b, `,"racks":[`...)
@@ -130,17 +126,13 @@ func (s *seen) appendNodes(b []byte, v *state.View) []byte {
 			continue
 		}
 		s.nodes[i] = now
-		b = append(appendComma(b), `{"id":`...)
-		b = strconv.AppendInt(b, int64(i), 10)
+		b = appendInt(appendComma(b), `{"id":`, i)
 		if isNew {
 			b = appendText(append(b, `,"name":`...), v.NodeName(n))
-			b = append(b, `,"rack":`...)
-			b = strconv.AppendInt(b, int64(v.Rack(n)), 10)
+			b = appendInt(b, `,"rack":`, v.Rack(n))
 		}
-		b = append(b, `,"up":`...)
-		b = strconv.AppendBool(b, now.up)
-		b = append(b, `,"room":`...)
-		b = strconv.AppendBool(b, now.room)
+		b = strconv.AppendBool(append(b, `,"up":`...), now.up)
+		b = strconv.AppendBool(append(b, `,"room":`...), now.room)
 		b = appendResource(append(b, `,"free":`...), now.free)
 		b = appendResource(append(b, `,"capacity":`...), now.capacity)
 		if now.slots[0] < noLimit {
@@ -209,8 +201,7 @@ func (s *seen) appendEnded(b []byte, v *state.View) []byte {
 }
 
 func (s *seen) appendJob(b []byte, v *state.View, id state.JobID, isNew bool) []byte {
-	b = append(appendComma(b), `{"id":`...)
-	b = strconv.AppendInt(b, int64(id), 10)
+	b = appendInt(appendComma(b), `{"id":`, id)
 	j := s.jobs[id]
 	if isNew {
 		j = newSeenJob(v, id)
@@ -220,8 +211,7 @@ func (s *seen) appendJob(b []byte, v *state.View, id state.JobID, isNew bool) []
 	j.changed = false
 	if p := v.Priority(id); isNew || p != j.priority {
 		j.priority = p
-		b = append(b, `,"priority":`...)
-		b = strconv.AppendInt(b, int64(p), 10)
+		b = appendInt(b, `,"priority":`, p)
 	}
 	if c := v.InputChanges(id); isNew || c != j.inputChanges {
 		j.inputChanges = c
@@ -233,8 +223,7 @@ func (s *seen) appendJob(b []byte, v *state.View, id state.JobID, isNew bool) []
 	b = s.appendTasks(b, v, id, j)
 	if t := v.NextRerun(id); t != j.rerun {
 		j.rerun = t
-		b = append(b, `,"rerun":`...)
-		b = strconv.AppendInt(b, int64(t), 10)
+		b = appendInt(b, `,"rerun":`, t)
 	}
 	return append(b, '}')
 }
@@ -253,17 +242,13 @@ func appendTerms(b []byte, v *state.View, id state.JobID) []byte {
 	b = appendText(append(b, `,"name":`...), v.JobName(id))
 	b = appendText(append(b, `,"queue":`...), v.QueueName(v.Queue(id)))
 	b = appendText(append(b, `,"pool":`...), v.PoolName(v.Pool(id)))
-	b = append(b, `,"weight":`...)
-	b = strconv.AppendFloat(b, min(v.Weight(id), math.MaxFloat64), 'g', -1, 64)
-	b = append(b, `,"submitted":`...)
-	b = strconv.AppendInt(b, v.Submitted(id), 10)
+	b = strconv.AppendFloat(append(b, `,"weight":`...), min(v.Weight(id), math.MaxFloat64), 'g', -1, 64)
+	b = appendInt(b, `,"submitted":`, v.Submitted(id))
 	if d := v.Deadline(id); d != state.NoDeadline {
-		b = append(b, `,"deadline":`...)
-		b = strconv.AppendInt(b, d, 10)
+		b = appendInt(b, `,"deadline":`, d)
 	}
 	if p := v.Price(id); p != 0 {
-		b = append(b, `,"price":`...)
-		b = strconv.AppendFloat(b, p, 'g', -1, 64)
+		b = strconv.AppendFloat(append(b, `,"price":`...), p, 'g', -1, 64)
 	}
 	b = appendPair(append(b, `,"tasks":`...), int64(v.Tasks(id, state.Map)), int64(v.Tasks(id, state.Reduce)))
 	b = appendResource(append(b, `,"sizes":[`...), v.ContainerSize(id, state.Map))
@@ -349,13 +334,10 @@ func appendEvent(b []byte, now int64, e sched.Event) []byte {
 	b = append(appendComma(b), `{"what":"`...)
 	b = append(append(b, eventNames[e.What]...), `","now":`...)
 	b = strconv.AppendInt(b, now, 10)
-	b = append(b, `,"job":`...)
-	b = strconv.AppendInt(b, int64(e.Job), 10)
+	b = appendInt(b, `,"job":`, e.Job)
 	if e.What != sched.JobSubmitted && e.What != sched.JobEnded {
-		b = append(b, `,"task":`...)
-		b = strconv.AppendInt(b, int64(e.Task), 10)
-		b = append(b, `,"node":`...)
-		b = strconv.AppendInt(b, int64(e.Node), 10)
+		b = appendInt(b, `,"task":`, e.Task)
+		b = appendInt(b, `,"node":`, e.Node)
 	}
 	if e.Failed {
 		b = append(b, `,"failed":true`...)
@@ -369,6 +351,11 @@ func appendComma(b []byte) []byte {
 		return b
 	}
 	return append(b, ',')
+}
+
+// appendInt appends a number after its key.
+func appendInt[N ~int | ~int32 | ~int64](b []byte, key string, n N) []byte {
+	return strconv.AppendInt(append(b, key...), int64(n), 10)
 }
 
 func appendPair(b []byte, x, y int64) []byte {
