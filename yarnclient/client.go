@@ -21,7 +21,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -97,7 +96,8 @@ func newClient(service string, o Options) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &client{service: service, addresses: addresses, current: new(atomic.Pointer[string]), timeout: o.Timeout, retries: o.Retries, proves: o.Authenticate != nil}
+	c := &client{service: service, addresses: addresses, current: new(atomic.Pointer[string]),
+		timeout: o.Timeout, retries: o.Retries, proves: o.Authenticate != nil}
 	if len(addresses) == 1 {
 		c.current.Store(&addresses[0])
 	}
@@ -173,7 +173,8 @@ func parseAddresses(service string, addresses []string) ([]string, error) {
 		u, err := url.Parse(a)
 		switch {
 		case err != nil:
-			if parse, ok := errors.AsType[*url.Error](err); ok { // its text contains the address, perhaps with a password, so only the cause inside is shown
+			// its text contains the address, perhaps with a password, so only the cause inside is shown
+			if parse, ok := errors.AsType[*url.Error](err); ok {
 				err = parse.Err
 			}
 			return nil, fmt.Errorf("yarn: address of the %s: %w; want http://host:port", service, err)
@@ -312,24 +313,6 @@ func (c *client) exchange(ctx context.Context, base string, r request) (answer, 
 	return a, nil
 }
 
-// certificateAdvice says what to do about a certificate, of the daemon at an address, that
-// is not believed.
-func certificateAdvice(err error, base string) string {
-	var invalid x509.CertificateInvalidError
-	var host x509.HostnameError
-	switch {
-	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		return "the daemon needs a new certificate, if the clock of this machine is right ('date')"
-	case errors.As(err, &host):
-		return "the cluster file has to name the daemon's host as its certificate does"
-	}
-	at := base
-	if u, err := url.Parse(base); err == nil {
-		at = net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "443"))
-	}
-	return "'openssl s_client -connect " + at + " </dev/null' shows who signed it; name the file with the certificate of that authority as ca in the cluster file"
-}
-
 // failed returns the error for an HTTP request that got no answer or an
 // incomplete answer.
 func (c *client) failed(ctx context.Context, base string, r request, resp *resty.Response, err error) error {
@@ -357,7 +340,8 @@ func (c *client) failed(ctx context.Context, base string, r request, resp *resty
 		e.Err, e.Unsent = withKind(err, ErrUnreachable), true
 		e.Next = certificateAdvice(certificate, base)
 	case errors.Is(err, resty.ErrResponseBodyTooLarge):
-		e.Err, e.Next = withKind(err, ErrBadAnswer), fmt.Sprintf("the answer is longer than %d MiB: %s", cmp.Or(r.limit, maxBodyBytes)>>20, notRestAdvice(c.service))
+		e.Err, e.Next = withKind(err, ErrBadAnswer), fmt.Sprintf("the answer is longer than %d MiB: %s",
+			cmp.Or(r.limit, maxBodyBytes)>>20, notRestAdvice(c.service))
 	case strings.Contains(text, "malformed HTTP"), strings.Contains(text, "HTTP response to HTTPS client"),
 		strings.Contains(text, "does not look like a TLS"):
 		e.Err, e.Next = withKind(err, ErrNotRest), notRestAdvice(c.service)

@@ -43,7 +43,8 @@ func (d *Daemon) Date(ctx context.Context) (time.Time, error) {
 	}
 	date, err := http.ParseTime(a.date)
 	if err != nil {
-		return time.Time{}, d.c.errorOf(a.base, r, a.status, withKind(fmt.Errorf("no time in the answer: %w", err), ErrBadAnswer), notRestAdvice(d.c.service))
+		return time.Time{}, d.c.errorOf(a.base, r, a.status, withKind(fmt.Errorf("no time in the answer: %w", err), ErrBadAnswer),
+			notRestAdvice(d.c.service))
 	}
 	return date, nil
 }

@@ -175,29 +175,3 @@ func FuzzAnswers(f *testing.F) {
 		_ = firstWords(data)
 	})
 }
-
-func BenchmarkDecodeContainers(b *testing.B) {
-	data := readFixture(b, "3.4.2/containers-many.json")
-	b.SetBytes(int64(len(data)))
-	b.ReportAllocs()
-	for b.Loop() {
-		var list []Container
-		if err := decode(data, &list, "containers", "container"); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-// BenchmarkDecodeNodes reads the node list of a cluster of 1,000.
-func BenchmarkDecodeNodes(b *testing.B) {
-	one := strings.TrimSuffix(strings.TrimPrefix(string(readFixture(b, "3.4.2/node.json")), `{"node":`), "}")
-	data := []byte(`{"nodes":{"node":[` + strings.TrimSuffix(strings.Repeat(one+",", 1000), ",") + `]}}`)
-	b.SetBytes(int64(len(data)))
-	b.ReportAllocs()
-	for b.Loop() {
-		var list []Node
-		if err := decode(data, &list, "nodes", "node"); err != nil || len(list) != 1000 {
-			b.Fatal(len(list), err)
-		}
-	}
-}

@@ -2,8 +2,11 @@ package yarnclient
 
 import (
 	"bytes"
+	"cmp"
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -122,10 +125,12 @@ func refusal(status int, body []byte, location, service string) (next string, ca
 		}
 		switch {
 		case remote.Exception == "AuthorizationException", strings.Contains(remote.Message, "Only admins"):
-			next = "only administrators may do this: name the user in yarn.admin.acl of the ResourceManager's yarn-site.xml, and run 'yarn rmadmin -refreshAdminAcls'"
+			next = "only administrators may do this: name the user in yarn.admin.acl of the ResourceManager's yarn-site.xml, and run 'yarn " +
+				"rmadmin -refreshAdminAcls'"
 		case strings.Contains(remote.Message, "does not have permission to submit"):
 			kinds = append(kinds, ErrUnauthorized)
-			next = "name the user in acl_submit_applications of the queue, in capacity-scheduler.xml, and run 'yarn rmadmin -refreshQueues'; 'mapred queue -showacls' lists the rights of who runs it"
+			next = "name the user in acl_submit_applications of the queue, in capacity-scheduler.xml, and run 'yarn rmadmin -refreshQueues'; " +
+				"'mapred queue -showacls' lists the rights of who runs it"
 		}
 		return next, withKind(remote, kinds...)
 	}
@@ -227,4 +232,23 @@ func firstWords(body []byte) string {
 		words = string(r[:160]) + "…"
 	}
 	return words
+}
+
+// certificateAdvice says what to do about a certificate, of the daemon at an address, that
+// is not believed.
+func certificateAdvice(err error, base string) string {
+	var invalid x509.CertificateInvalidError
+	var host x509.HostnameError
+	switch {
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return "the daemon needs a new certificate, if the clock of this machine is right ('date')"
+	case errors.As(err, &host):
+		return "the cluster file has to name the daemon's host as its certificate does"
+	}
+	at := base
+	if u, err := url.Parse(base); err == nil {
+		at = net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "443"))
+	}
+	return "'openssl s_client -connect " + at + " </dev/null' shows who signed it; name the file with the certificate of that " +
+		"authority as ca in the cluster file"
 }

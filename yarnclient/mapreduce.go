@@ -56,10 +56,12 @@ type Task struct {
 
 // TaskAttempt is one attempt of a task.
 type TaskAttempt struct {
-	ID              string `wire:"id" form:"attempt"`
-	Type            string `wire:"type"`                                 // type of the attempt's task: MAP, REDUCE
-	State           string `wire:"state"`                                // state of the attempt: NEW, STARTING, RUNNING, SUCCEEDED, FAILED, KILLED, ...
-	ContainerID     string `wire:"assignedContainerId" form:"container"` // id of the attempt's container; empty while the attempt waits for a container
+	ID   string `wire:"id" form:"attempt"`
+	Type string `wire:"type"` // type of the attempt's task: MAP, REDUCE
+	// state of the attempt: NEW, STARTING, RUNNING, SUCCEEDED, FAILED, KILLED, ...
+	State string `wire:"state"`
+	// id of the attempt's container; empty while the attempt waits for a container
+	ContainerID     string `wire:"assignedContainerId" form:"container"`
 	NodeHTTPAddress string `wire:"nodeHttpAddress"`
 	Rack            string `wire:"rack"`
 	Diagnostics     string `wire:"diagnostics"`

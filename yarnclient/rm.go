@@ -84,7 +84,8 @@ func (rm *RM) Info(ctx context.Context) (ClusterInfo, error) {
 	if err != nil || info.HAState != HAStandby || len(rm.c.addresses) == 1 {
 		return info, err
 	}
-	if _, err := rm.c.findActive(ctx); err != nil { // a standby ResourceManager answers this request itself and does not redirect it, so the other addresses are tried
+	// a standby ResourceManager answers this request itself and does not redirect it, so the other addresses are tried
+	if _, err := rm.c.findActive(ctx); err != nil {
 		return info, err
 	}
 	return rm.info(ctx)
@@ -106,7 +107,8 @@ func (c *client) infoOf(ctx context.Context, do func(context.Context, request) (
 // What the answer calls by name, and v holds in field, must not be empty: an answer
 // without it comes from another service, or from one that is not well, and would
 // else be taken for a thing of which all is zero.
-func (c *client) one(ctx context.Context, do func(context.Context, request) (answer, error), r request, v any, path, name string, field *string) error {
+func (c *client) one(ctx context.Context, do func(context.Context, request) (answer, error),
+	r request, v any, path, name string, field *string) error {
 	a, err := do(ctx, r)
 	if err == nil {
 		err = c.understood(r, a, v, path)
@@ -127,7 +129,8 @@ func (rm *RM) Active(ctx context.Context) (ClusterInfo, error) {
 			base = rm.c.addresses[0]
 		}
 		cause := withKind(fmt.Errorf("the ResourceManager is %s", firstWords([]byte(info.HAState))), ErrStandby)
-		err = rm.c.errorOf(base, request{path: "/ws/v1/cluster/info"}, 0, cause, "list all ResourceManagers in the cluster file, or try again when one is active")
+		err = rm.c.errorOf(base, request{path: "/ws/v1/cluster/info"}, 0, cause,
+			"list all ResourceManagers in the cluster file, or try again when one is active")
 	}
 	return info, err
 }
@@ -247,7 +250,8 @@ func (c *client) jmx(ctx context.Context, query string) ([]map[string]any, error
 	var out struct {
 		Beans []map[string]any `json:"beans"`
 	}
-	if err := json.Unmarshal(withoutBare(a.body), &out); err != nil { // the attributes of JMX beans vary, so encoding/json decodes them; the function decode needs a struct with known fields
+	// the attributes of JMX beans vary, so encoding/json decodes them; the function decode needs a struct with known fields
+	if err := json.Unmarshal(withoutBare(a.body), &out); err != nil {
 		cause := withKind(err, ErrBadAnswer)
 		return nil, c.errorOf(a.base, r, a.status, cause, notRestAdvice(c.service))
 	}

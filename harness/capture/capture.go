@@ -31,7 +31,6 @@ import (
 	"sync"
 	"time"
 
-	"heddle/collectors/node/agent"
 	"heddle/harness/clients"
 	"heddle/harness/internal/poll"
 	"heddle/harness/watch"
@@ -138,10 +137,11 @@ type Session struct {
 	// file is in memory at a time.
 	joining sync.Mutex
 
-	mu             sync.Mutex
-	alive          map[string]*jobRecord // jobs whose history file is not read yet, by application id
-	joined         map[string]Job        // jobs that have ended and whose history file was read, or is not waited for any more, by application id
-	joinedProgress Progress              // task counts, summed over the jobs in the field joined, which have ended
+	mu    sync.Mutex
+	alive map[string]*jobRecord // jobs whose history file is not read yet, by application id
+	// jobs that have ended and whose history file was read, or is not waited for any more, by application id
+	joined         map[string]Job
+	joinedProgress Progress // task counts, summed over the jobs in the field joined, which have ended
 	nodes          map[string]*nodeRecord
 	joiner         joiner
 	labelsAdded    bool           // whether Add was given a NodeLabel event; the Session then records no labels itself
@@ -191,7 +191,8 @@ func Start(ctx context.Context, w *watch.Watcher, o Options) (*Session, error) {
 		s.stop()
 		return nil, fmt.Errorf("start capture: %w: %w", clients.ErrUnable, err)
 	}
-	s.joiner = joiner{start: s.start, workload: o.Workload, costs: o.Costs, pools: o.Pools, terms: o.Terms, locations: newLocations(), racks: racksOf(s.facts.Nodes), machines: &s.watch.Machines}
+	s.joiner = joiner{start: s.start, workload: o.Workload, costs: o.Costs,
+		pools: o.Pools, terms: o.Terms, locations: newLocations(), racks: racksOf(s.facts.Nodes), machines: &s.watch.Machines}
 	var err error
 	if s.jobs, err = makeJobs(o.Folder); err == nil {
 		s.part, err = tracefile.Create(filepath.Join(o.Folder.Name(), PartFile), s.header())
@@ -237,7 +238,8 @@ const readClusterLimit = 20 * time.Second
 // readCluster asks the cluster for facts that stay the same during the capture: nodes,
 // settings and software versions.
 func (s *Session) readCluster(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, readClusterLimit, fmt.Errorf("the cluster did not answer the questions about its nodes and settings within %v", readClusterLimit))
+	ctx, cancel := context.WithTimeoutCause(ctx, readClusterLimit, fmt.Errorf("the cluster did not answer the questions about its "+
+		"nodes and settings within %v", readClusterLimit))
 	defer cancel()
 	cluster := s.watch.Cluster
 	info, err := cluster.RM.Active(ctx)
@@ -260,40 +262,12 @@ func (s *Session) readCluster(ctx context.Context) error {
 	if s.facts, err = facts(ctx, s.watch); err != nil {
 		return err
 	}
-	for _, n := range s.facts.Nodes { // The trace's header holds these nodes, so only changes of them are recorded as events. A node's label is recorded when it is first seen.
+	// The trace's header holds these nodes, so only changes of them are recorded as events. A node's label is recorded when it is first seen.
+	for _, n := range s.facts.Nodes {
 		s.nodes[string(n.Node)] = &nodeRecord{up: true, cache: -1}
 	}
 	s.readAgents(ctx)
 	return nil
-}
-
-// readAgentsLimit is the time limit for the first answers of all agents. An agent that
-// is slower only costs the trace the number of its node's cores.
-const readAgentsLimit = 5 * time.Second
-
-// readAgents asks all agents at once for facts about their nodes.
-func (s *Session) readAgents(ctx context.Context) {
-	ctx, cancel := context.WithTimeoutCause(ctx, readAgentsLimit, fmt.Errorf("no whole answer within %v", readAgentsLimit))
-	defer cancel()
-	agents := s.watch.Agents()
-	infos, errs := make([]agent.Info, len(agents)), make([]error, len(agents))
-	var asked sync.WaitGroup
-	for i, a := range agents {
-		asked.Go(func() { infos[i], errs[i] = a.Info(ctx) })
-	}
-	asked.Wait()
-	for i, a := range agents {
-		if errs[i] != nil {
-			s.warnAbout(agentOf(a.Node), "requests", errs[i].Error())
-			continue
-		}
-		s.software["kernel"] = infos[i].Kernel
-		for j := range s.facts.Nodes {
-			if string(s.facts.Nodes[j].Node) == a.Node {
-				s.facts.Nodes[j].Cores = float64(infos[i].CPUs)
-			}
-		}
-	}
 }
 
 // Stop ends the capture. It waits for the history files of jobs that have ended, but no

@@ -66,7 +66,8 @@ func newJobRecord(app yarnclient.App) *jobRecord {
 }
 
 func (j *jobRecord) summary() Job {
-	job := Job{ID: j.id, Application: j.app.ID, Name: j.app.Name, Lost: j.lost, Diagnostics: j.app.Diagnostics, YarnMs: max(0, j.app.FinishedMs-j.app.StartedMs), History: j.file}
+	job := Job{ID: j.id, Application: j.app.ID, Name: j.app.Name, Lost: j.lost,
+		Diagnostics: j.app.Diagnostics, YarnMs: max(0, j.app.FinishedMs-j.app.StartedMs), History: j.file}
 	if j.app.Tags != "" {
 		job.Tags = strings.Split(j.app.Tags, ",")
 	}
@@ -181,7 +182,8 @@ func (s *Session) sample(ctx context.Context, j *jobRecord) error {
 			ofMap[i] = append(ofMap[i], traces.Block(b.ID))
 		}
 	}
-	if len(splits) > 0 && len(j.splits) == len(splits) && &splits[0] == &j.splits[0] { // use the answer only if the splits were not rewritten while the NameNode was asked
+	// use the answer only if the splits were not rewritten while the NameNode was asked
+	if len(splits) > 0 && len(j.splits) == len(splits) && &splits[0] == &j.splits[0] {
 		j.blocks = ofMap
 	}
 	return nil
@@ -215,7 +217,8 @@ func (s *Session) join(ctx context.Context, j *jobRecord) {
 			}
 			return last == nil, nil
 		})
-		if err == nil || ctx.Err() != nil && ctx == s.life { // either finish has written the events, or the capture is being stopped: then Stop writes them
+		// either finish has written the events, or the capture is being stopped: then Stop writes them
+		if err == nil || ctx.Err() != nil && ctx == s.life {
 			return
 		}
 		s.warnf("%s: no history after %v: %v", j.id, limit, last)

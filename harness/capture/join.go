@@ -62,7 +62,8 @@ func (jn *joiner) events(j *jobRecord) []traces.Event {
 func (jn *joiner) names() (list []string) {
 	same := jn.machines.Same()
 	for _, other := range slices.Sorted(maps.Keys(same))[:min(1, len(same))] {
-		list = append(list, fmt.Sprintf("%d names of HDFS and YARN are of machines with another name, such as %s and %s: taken as one", len(same), other, same[other]))
+		list = append(list, fmt.Sprintf("%d names of HDFS and YARN are of machines with another name, such as %s and %s: taken as one",
+			len(same), other, same[other]))
 	}
 	return append(list, jn.machines.Doubts()...)
 }

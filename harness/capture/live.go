@@ -34,7 +34,8 @@ func (s *Session) askMaster(ctx context.Context, j *jobRecord) error {
 	}
 	s.mu.Unlock()
 	begun := time.Now()
-	if job == j.lastListed || begun.Before(j.listAfter) { // skip: no task started or ended since the last list of tasks, or that list was slow and is to be repeated only later
+	// skip: no task started or ended since the last list of tasks, or that list was slow and is to be repeated only later
+	if job == j.lastListed || begun.Before(j.listAfter) {
 		return nil
 	}
 	tasks, err := master.Tasks(ctx)
@@ -157,7 +158,8 @@ func (p *Progress) add(j *jobRecord) {
 		p.JobsEnded++
 	}
 	p.Maps, p.MapsDone, p.MapsRunning = p.Maps+j.last.Maps, p.MapsDone+j.last.MapsCompleted, p.MapsRunning+j.last.MapsRunning
-	p.Reduces, p.ReducesDone, p.ReducesRunning = p.Reduces+j.last.Reduces, p.ReducesDone+j.last.ReducesCompleted, p.ReducesRunning+j.last.ReducesRunning
+	p.Reduces, p.ReducesDone, p.ReducesRunning = p.Reduces+j.last.Reduces,
+		p.ReducesDone+j.last.ReducesCompleted, p.ReducesRunning+j.last.ReducesRunning
 }
 
 // progress returns the task counts summed over all jobs that the capture has seen.

@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"heddle/collectors/node/agent"
@@ -73,7 +74,8 @@ func (s *Session) pollNodes(ctx context.Context, maxAge time.Duration) error {
 		s.noteNode(now, n)
 	}
 	for _, host := range slices.Sorted(maps.Keys(s.nodes)) {
-		if r := s.nodes[host]; !seen[host] && r.up { // a node is not listed, for example, if it has not registered with a restarted ResourceManager yet
+		// a node is not listed, for example, if it has not registered with a restarted ResourceManager yet
+		if r := s.nodes[host]; !seen[host] && r.up {
 			r.up = false
 			s.record(&traces.NodeDown{T: now, Node: traces.Node(host), Reason: "unknown to the ResourceManager"})
 		}
@@ -101,7 +103,8 @@ func (s *Session) noteUnlisted(now traces.Time, j *jobRecord) {
 	}
 	j.lost, j.endedAt = true, time.Now()
 	close(j.ended)
-	s.warn(fmt.Sprintf("%s: the ResourceManager has not listed it for %v, as after a restart without recovery, so how it ended is not known", j.id, lostAfter))
+	s.warn(fmt.Sprintf("%s: the ResourceManager has not listed it for %v, as after a restart without recovery, so how it ended is not known",
+		j.id, lostAfter))
 }
 
 // noteNode records in the trace if the node came up or went down, and if its label
@@ -120,7 +123,8 @@ func (s *Session) noteNode(now traces.Time, n yarnclient.Node) {
 		}})
 	case !running && r.up:
 		if n.State == "UNHEALTHY" {
-			s.warnAbout("node "+n.Host, "its health", fmt.Sprintf("YARN took it out of use during the capture: %.200q; put that right, such as a full disk, and repeat", n.HealthReport))
+			s.warnAbout("node "+n.Host, "its health", fmt.Sprintf("YARN took it out of use during the capture: %.200q; put that right, such "+
+				"as a full disk, and repeat", n.HealthReport))
 		}
 		s.record(&traces.NodeDown{T: now, Node: name, Reason: strings.ToLower(n.State)})
 	}
@@ -226,7 +230,8 @@ func (s *Session) warnOfBatch(node string, b agent.Batch) {
 	subject := agentOf(node)
 	switch {
 	case b.Restarted && b.Lost > 0:
-		s.warnAbout(subject, "restarts", fmt.Sprintf("it was started again; about %d samples are missing; its log and the node's say why it ended", b.Lost))
+		s.warnAbout(subject, "restarts", fmt.Sprintf("it was started again; about %d samples are missing; its log and the node's say why "+
+			"it ended", b.Lost))
 	case b.Restarted:
 		s.warnAbout(subject, "restarts", "it was started again; its log and the node's say why it ended")
 	case b.Lost > 0:
@@ -238,7 +243,8 @@ func (s *Session) warnOfBatch(node string, b agent.Batch) {
 		if off < 0 {
 			way = "behind"
 		}
-		s.warnAbout(subject, "the clock", fmt.Sprintf("the node's clock is %v %s this machine's: the agent's samples are put right, times in Hadoop's histories are not; run a time daemon (chrony, ntpd) on all hosts",
+		s.warnAbout(subject, "the clock", fmt.Sprintf("the node's clock is %v %s this machine's: the agent's samples are put right, times "+
+			"in Hadoop's histories are not; run a time daemon (chrony, ntpd) on all hosts",
 			off.Abs().Round(100*time.Millisecond), way))
 	}
 }
@@ -332,4 +338,33 @@ func orUnmeasured(x *float64) float64 {
 		return -1
 	}
 	return *x
+}
+
+// readAgentsLimit is the time limit for the first answers of all agents. An agent that
+// is slower only costs the trace the number of its node's cores.
+const readAgentsLimit = 5 * time.Second
+
+// readAgents asks all agents at once for facts about their nodes.
+func (s *Session) readAgents(ctx context.Context) {
+	ctx, cancel := context.WithTimeoutCause(ctx, readAgentsLimit, fmt.Errorf("no whole answer within %v", readAgentsLimit))
+	defer cancel()
+	agents := s.watch.Agents()
+	infos, errs := make([]agent.Info, len(agents)), make([]error, len(agents))
+	var asked sync.WaitGroup
+	for i, a := range agents {
+		asked.Go(func() { infos[i], errs[i] = a.Info(ctx) })
+	}
+	asked.Wait()
+	for i, a := range agents {
+		if errs[i] != nil {
+			s.warnAbout(agentOf(a.Node), "requests", errs[i].Error())
+			continue
+		}
+		s.software["kernel"] = infos[i].Kernel
+		for j := range s.facts.Nodes {
+			if string(s.facts.Nodes[j].Node) == a.Node {
+				s.facts.Nodes[j].Cores = float64(infos[i].CPUs)
+			}
+		}
+	}
 }

@@ -40,7 +40,8 @@ func (r *Result) recover(ctx context.Context, w *watch.Watcher, jobs []string) e
 	}
 	var records []*jobRecord
 	first := int64(math.MaxInt64)
-	for _, id := range slices.Compact(slices.Sorted(slices.Values(jobs))) { // the history server is asked which user ran each job, because finding a history file needs the user
+	// the history server is asked which user ran each job, because finding a history file needs the user
+	for _, id := range slices.Compact(slices.Sorted(slices.Values(jobs))) {
 		info, err := w.Cluster.History.Job(id).Job(ctx)
 		if err != nil {
 			return err

@@ -124,7 +124,8 @@ func (u *undoing) wanted(ctx context.Context, steered map[string]bool) (labels [
 			labels = append(labels, a.AMLabel)
 		}
 		for _, r := range a.Requests {
-			if r.Containers > 0 && r.Name == "*" && r.Priority != yarnclient.PriorityAM && (r.Label == "" || require.InPool(r.Label)) && !slices.Contains(labels, r.Label) {
+			if r.Containers > 0 && r.Name == "*" && r.Priority != yarnclient.PriorityAM &&
+				(r.Label == "" || require.InPool(r.Label)) && !slices.Contains(labels, r.Label) {
 				labels = append(labels, r.Label)
 			}
 		}
@@ -153,7 +154,8 @@ func strandedApps(apps []yarnclient.App, nodes []yarnclient.Node) []string {
 	var list []string
 	for _, a := range apps {
 		for _, label := range labelsOf(&a) {
-			if label == a.AMLabel && a.AMNode != "" { // skip the label for the ApplicationMaster: it runs already and needs no node with this label any more
+			// skip the label for the ApplicationMaster: it runs already and needs no node with this label any more
+			if label == a.AMLabel && a.AMNode != "" {
 				continue
 			}
 			if require.InPool(label) && !slices.ContainsFunc(nodes, func(n yarnclient.Node) bool { return n.Label() == label }) {

@@ -80,7 +80,8 @@ func (h *Hold) Fault(ctx context.Context, what string, node traces.Node, speed f
 func (f fault) carryOut(ctx context.Context, c *Target, node traces.Node, speed float64) (said string, err error) {
 	command := c.Faults.For(string(f), node, speed)
 	if len(command) == 0 {
-		return "", fmt.Errorf("node %s %s: the cluster file has no command for it, or the node's name has characters that a command may not have", node, f)
+		return "", fmt.Errorf("node %s %s: the cluster file has no command for it, or the node's name has characters that a command may "+
+			"not have", node, f)
 	}
 	out, err := c.Run(ctx, command)
 	if err != nil {

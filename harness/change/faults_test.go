@@ -100,24 +100,3 @@ func TestAddedLabelInUse(t *testing.T) {
 		}
 	})
 }
-
-// BenchmarkSecondTouch is what a decision pays for being noted: it is 200 of
-// them a second, on nodes that were noted long ago.
-func BenchmarkSecondTouch(b *testing.B) {
-	w := newWorld()
-	h, err := Take(b.Context(), w.cluster(), Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer h.abandon()
-	move := map[string]string{node1: "idle"}
-	if err := h.ReplaceLabels(b.Context(), move); err != nil {
-		b.Fatal(err)
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		if err := h.noteLabels(b.Context(), move); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

@@ -106,7 +106,9 @@ func Inspect(ctx context.Context, c *Target) (State, error) {
 		s.Nodes = append(s.Nodes, Node{n.ID, n.Rack, n.State, strings.Join(labelOf[n.ID], ","), n.Total.MemoryMB, n.Total.VCores})
 		explains := func(c Change) bool { return c.Kind == NodeLabel && c.Name == n.ID }
 		if require.InPool(n.Label()) && !slices.ContainsFunc(j.Changes, explains) {
-			s.Warnings = append(s.Warnings, fmt.Sprintf(`node %s has label %s of the pool, and no journal says what it had before; 'yarn rmadmin -replaceLabelsOnNode "%s="' takes it off`, n.ID, n.Label(), n.ID))
+			s.Warnings = append(s.Warnings, fmt.Sprintf(`node %s has label %s of the pool, and no journal says what it had before; `+
+				`'yarn rmadmin -replaceLabelsOnNode "%s="' takes it off`,
+				n.ID, n.Label(), n.ID))
 		}
 	}
 	slices.SortFunc(s.Nodes, func(a, b Node) int { return strings.Compare(a.ID, b.ID) })
@@ -120,7 +122,8 @@ func Inspect(ctx context.Context, c *Target) (State, error) {
 		slices.Sort(label.Nodes)
 		s.Labels = append(s.Labels, label)
 		if label.Pool && !label.Exclusive {
-			s.Warnings = append(s.Warnings, fmt.Sprintf("label %s of the pool is not exclusive: other jobs may use its nodes; remove it and let heddle labels prepare add it", l.Name))
+			s.Warnings = append(s.Warnings, fmt.Sprintf("label %s of the pool is not exclusive: other jobs may use its nodes; remove it and "+
+				"let heddle labels prepare add it", l.Name))
 		}
 	}
 	slices.SortFunc(s.Labels, func(a, b Label) int { return strings.Compare(a.Name, b.Name) })
@@ -128,7 +131,8 @@ func Inspect(ctx context.Context, c *Target) (State, error) {
 	case "held":
 		return s, nil
 	case "void":
-		s.Warnings = append(s.Warnings, "the lease was not renewed in time and is void: 'heddle restore', or an agent with --watchdog, puts back the noted changes")
+		s.Warnings = append(s.Warnings, "the lease was not renewed in time and is void: 'heddle restore', or an agent with --watchdog, "+
+			"puts back the noted changes")
 	case "released":
 		if slices.ContainsFunc(s.Noted, func(c Change) bool { return !c.Prepared }) {
 			s.Warnings = append(s.Warnings, "some changes could not be put back: try 'heddle restore'")

@@ -31,11 +31,12 @@ const (
 	NodeResource Kind = "nodeResource" // kind of change: the size (memory and cores) of a node; Change.Name is the node's "host:port"
 	AddedLabel   Kind = "addedLabel"   // kind of change: a node label that was added to the cluster; Change.Name is the label
 	Setting      Kind = "setting"      // kind of change: a setting of the Capacity scheduler; Change.Name is the name of the setting
-	CachePool    Kind = "cachePool"    // kind of change: an HDFS cache pool that was added, with its directives; Change.Name is the pool's name
-	JobFolder    Kind = "jobFolder"    // kind of change: folders in HDFS that jobs make; Change.Name is the tag of the jobs
-	Application  Kind = "application"  // kind of change: applications that were submitted; Change.Name is their tag
-	NodeDown     Kind = "nodeDown"     // kind of change: a node that was taken down; Change.Name is its host
-	NodeSlow     Kind = "nodeSlow"     // kind of change: a node that was made slow; Change.Name is its host
+	// kind of change: an HDFS cache pool that was added, with its directives; Change.Name is the pool's name
+	CachePool   Kind = "cachePool"
+	JobFolder   Kind = "jobFolder"   // kind of change: folders in HDFS that jobs make; Change.Name is the tag of the jobs
+	Application Kind = "application" // kind of change: applications that were submitted; Change.Name is their tag
+	NodeDown    Kind = "nodeDown"    // kind of change: a node that was taken down; Change.Name is its host
+	NodeSlow    Kind = "nodeSlow"    // kind of change: a node that was made slow; Change.Name is its host
 )
 
 // Change is a journal entry: one thing that was changed on the cluster, such as
@@ -215,7 +216,8 @@ func (h *Hold) note(ctx context.Context, changes []Change) error {
 		}
 		data = data[n:]
 	}
-	if err := h.Held(); err != nil { // fail if the lease was lost meanwhile, as another process may have read the journal before this entry was in it
+	// fail if the lease was lost meanwhile, as another process may have read the journal before this entry was in it
+	if err := h.Held(); err != nil {
 		return err
 	}
 	h.mu.Lock()

@@ -74,7 +74,8 @@ func (nodeSize) Left(ctx context.Context, u *undoing, _ []Change) (func(Change) 
 		case n.Total == *c.Resource:
 			return finding{}
 		case c.Resource.MemoryMB < n.Total.MemoryMB && !require.InPool(n.Label()):
-			return finding{kept, fmt.Sprintf("the node has no label of steering and reports %d MiB: heddle makes no such node smaller", n.Total.MemoryMB)}
+			return finding{kept, fmt.Sprintf("the node has no label of steering and reports %d MiB: heddle makes no such node smaller",
+				n.Total.MemoryMB)}
 		}
 		return finding{left, fmt.Sprintf("the node still reports %d MiB, %d vcores", n.Total.MemoryMB, n.Total.VCores)}
 	}, err

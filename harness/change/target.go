@@ -66,7 +66,8 @@ func run(ctx context.Context, command []string) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, commandLimit, fmt.Errorf("no end within %v", commandLimit))
 	defer cancel()
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a process group of its own, so that ctrl-C does not stop a command that brings nodes back
+	// a process group of its own, so that ctrl-C does not stop a command that brings nodes back
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.WaitDelay = time.Second
 	return cmd.CombinedOutput()
 }

@@ -17,7 +17,8 @@ import (
 func (s State) Doc() doc.Doc {
 	nodes := &doc.Table{Name: "nodes", Columns: []string{"node", "rack", "state", "label", "memory", "vcores"}}
 	for _, n := range s.Nodes {
-		nodes.Add(doc.Words(n.ID), doc.Words(n.Rack), doc.Words(n.State), doc.Words(cmp.Or(n.Label, "-")), doc.Bytes(int64(n.MemoryMB)<<20), doc.Count(n.VCores))
+		nodes.Add(doc.Words(n.ID), doc.Words(n.Rack), doc.Words(n.State), doc.Words(cmp.Or(n.Label, "-")),
+			doc.Bytes(int64(n.MemoryMB)<<20), doc.Count(n.VCores))
 	}
 	labels := &doc.Table{Name: "labels", Columns: []string{"label", "exclusive", "nodes"}}
 	var pool, noted []string
@@ -42,7 +43,8 @@ func (s State) Doc() doc.Doc {
 	}
 	return doc.Doc{
 		doc.Text("cluster " + s.Cluster), nodes, labels,
-		doc.Text(fmt.Sprintf("free labels of the pool (%d): %s", len(pool), cmp.Or(strings.Join(pool, " "), "none; heddle labels prepare adds them"))),
+		doc.Text(fmt.Sprintf("free labels of the pool (%d): %s", len(pool),
+			cmp.Or(strings.Join(pool, " "), "none; heddle labels prepare adds them"))),
 		doc.Text(held), journal, doc.List(noted), doc.Warnings(s.Warnings),
 	}
 }
@@ -64,7 +66,8 @@ func (r Report) Doc() doc.Doc {
 		}
 	}
 	for _, app := range r.Stranded {
-		t.Add(doc.Words("left waiting").In(doc.Bad), doc.Words(app), doc.Words("no running node has it: kill it (yarn application -kill), or steer it again"))
+		t.Add(doc.Words("left waiting").In(doc.Bad), doc.Words(app), doc.Words("no running node has it: kill it (yarn application -kill), "+
+			"or steer it again"))
 	}
 	return append(d, t, doc.Warnings(r.Warnings))
 }
@@ -84,7 +87,8 @@ func (p Preparation) WriteText(out io.Writer, dry bool) error {
 		printable.Fprintf(&b, "label %s %sadded\n", l, would)
 	}
 	if p.ByHand {
-		printable.Fprintf(&b, "the ResourceManager takes queue settings from its file only; put these into capacity-scheduler.xml, then yarn rmadmin -refreshQueues\n")
+		printable.Fprintf(&b, "the ResourceManager takes queue settings from its file only; put these into capacity-scheduler.xml, then "+
+			"yarn rmadmin -refreshQueues\n")
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Settings)) {
 		if p.ByHand {

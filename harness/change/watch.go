@@ -62,7 +62,8 @@ func (w *watchdog) look(ctx context.Context) error {
 	}
 	w.tried = time.Now()
 	r, err := Restore(ctx, w.cluster, RestoreOptions{Options: Options{Purpose: w.purpose, Log: w.log, After: l.Epoch}, Drain: DrainLimit})
-	if errors.As(err, new(*lease.HeldError)) || errors.Is(err, lease.ErrTakenMeanwhile) { // no error: the holder of the lease is alive, or another watchdog was faster
+	// no error: the holder of the lease is alive, or another watchdog was faster
+	if errors.As(err, new(*lease.HeldError)) || errors.Is(err, lease.ErrTakenMeanwhile) {
 		return nil
 	}
 	if err != nil || len(r.Back)+len(r.Left) == 0 {

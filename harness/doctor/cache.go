@@ -22,7 +22,8 @@ func (e *examiner) cacheCapacity() Check {
 	}
 	none := func(c Check) Check {
 		return c.set(rows[0], rows[0].Value).set(rows[1], rows[1].Value).
-			next("one of the two on each DataNode, then restart it: the first needs libhadoop and a memlock limit of as much, the second a tmpfs of its own")
+			next("one of the two on each DataNode, then restart it: the first needs libhadoop and a memlock limit of as much, the second a " +
+				"tmpfs of its own")
 	}
 	if errors.Is(e.disks.err, fs.ErrPermission) {
 		// users who are not superusers may read only the sum of the cache

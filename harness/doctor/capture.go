@@ -64,7 +64,8 @@ func (e *examiner) authentication(ctx context.Context) Check {
 	uses := values[0]
 	says := cmp.Or(e.Config.Security, config.SecuritySimple)
 	if uses != says {
-		return c.bad("the cluster uses %s, and the cluster file says security: %s", uses, says).next("write security: " + uses + " in the cluster file")
+		return c.bad("the cluster uses %s, and the cluster file says security: %s",
+			uses, says).next("write security: " + uses + " in the cluster file")
 	}
 	return c.ok("%s, as user %s", uses, e.Config.User)
 }
@@ -97,7 +98,8 @@ func (e *examiner) nodeManagers() Check {
 		return c.bad("no NodeManager is running").next("start NodeManagers; their logs say why they are not running")
 	case len(unhealthy) > 0:
 		return c.warn("%s: %s", found, some(unhealthy)).
-			next("put right what YARN says of these nodes; if a disk is full, free space below yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage (90): YARN starts nothing there until then")
+			next("put right what YARN says of these nodes; if a disk is full, free space below " +
+				"yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage (90): YARN starts nothing there until then")
 	case count["LOST"] > 0:
 		return c.warn("%s", found).next("bring these nodes back: a cluster without them gives other results")
 	}
@@ -295,7 +297,8 @@ func (e *examiner) historyFolder(ctx context.Context) Check {
 		for _, err := range e.hdfs.Locations(ctx, folder) {
 			if errors.Is(err, fs.ErrPermission) {
 				return c.bad("user %s cannot read %s", e.Config.User, folder).
-					next("give the user read access (hdfs dfs -setfacl -R -m user:" + e.Config.User + ":r-x " + folder + "), or set user in the cluster file to one that has it")
+					next("give the user read access (hdfs dfs -setfacl -R -m user:" + e.Config.User + ":r-x " + folder + "), or set user in the " +
+						"cluster file to one that has it")
 			}
 			if err != nil {
 				return c.failed(err).next("set " + s.Property + " in the history server's mapred-site.xml to a folder in this HDFS")

@@ -37,6 +37,7 @@ func (e *examiner) leftOver(ctx context.Context) Check {
 	case l.Released:
 		return c.warn("%s", what).next(restore)
 	default:
-		return c.warn("%s; by %v, which renewed its lease at %s", what, l.Owner, l.Renewed.Format(time.DateTime)).next("if it has ended: " + restore)
+		return c.warn("%s; by %v, which renewed its lease at %s", what, l.Owner,
+			l.Renewed.Format(time.DateTime)).next("if it has ended: " + restore)
 	}
 }

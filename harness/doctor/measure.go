@@ -58,11 +58,13 @@ func askAgent(ctx context.Context, a clients.Agent) agentAnswer {
 }
 
 const (
-	startAgent   = "on each node: heddle agent --allow-drop-caches --node NAME --token-file FILE, with --tls-cert and --tls-key or --listen HOST:9177; then name them in the cluster file"
-	restartAgent = "on these nodes: see whether `heddle agent` runs and what its log says, and start it again (as a service: systemctl status, journalctl -u and systemctl restart of its unit)"
-	agentTLS     = "in the cluster file, set url (http or https) and caFile of these agents to match their --tls-cert"
-	agentToken   = "write the agents' present token into the tokenFile that the cluster file names, or that token into their --token-file"
-	agentBroken  = "install this machine's heddle on these nodes and start their agents again; see that nothing else listens on that port"
+	startAgent = "on each node: heddle agent --allow-drop-caches --node NAME --token-file FILE, with --tls-cert and --tls-key or " +
+		"--listen HOST:9177; then name them in the cluster file"
+	restartAgent = "on these nodes: see whether `heddle agent` runs and what its log says, and start it again (as a service: systemctl " +
+		"status, journalctl -u and systemctl restart of its unit)"
+	agentTLS    = "in the cluster file, set url (http or https) and caFile of these agents to match their --tls-cert"
+	agentToken  = "write the agents' present token into the tokenFile that the cluster file names, or that token into their --token-file"
+	agentBroken = "install this machine's heddle on these nodes and start their agents again; see that nothing else listens on that port"
 )
 
 // agentRemedy says what to do about agents of which one failed with err.

@@ -36,9 +36,11 @@ func (e *examiner) unreported(c Check, s require.Setting, err error) Check {
 	case s.File != "capacity-scheduler.xml":
 	case errors.Is(err, yarnclient.ErrUnauthorized):
 		return c.unknown("the ResourceManager refuses to report its scheduler settings: %v", cause(err)).
-			next(fmt.Sprintf("only administrators may read them: name user %s in %s of the ResourceManager's yarn-site.xml, and run 'yarn rmadmin -refreshAdminAcls'", e.Config.User, require.Of("labelWrites")[0].Property))
+			next(fmt.Sprintf("only administrators may read them: name user %s in %s of the ResourceManager's yarn-site.xml, and run 'yarn "+
+				"rmadmin -refreshAdminAcls'", e.Config.User, require.Of("labelWrites")[0].Property))
 	case errors.Is(err, yarnclient.ErrNotFound), errors.As(err, &remote) && remote.Status == http.StatusBadRequest:
-		return c.unknown("the ResourceManager does not report its scheduler settings; with the Capacity scheduler it does if %s is memory", require.Of("liveQueues")[0].Property)
+		return c.unknown("the ResourceManager does not report its scheduler settings; with the Capacity scheduler it does if %s is memory",
+			require.Of("liveQueues")[0].Property)
 	}
 	return c.unknown("%v", err)
 }
@@ -94,7 +96,8 @@ func (e *examiner) labelWrites(ctx context.Context) Check {
 func admins(acl, user string) (with, added, unclear string) {
 	row := require.Of("labelWrites")[0]
 	if !aclNames.MatchString(acl) {
-		return "", user, fmt.Sprintf("%s is %.80q, not a list of users and groups: whether user %s is in it cannot be known", row.Property, acl, user)
+		return "", user, fmt.Sprintf("%s is %.80q, not a list of users and groups: whether user %s is in it cannot be known",
+			row.Property, acl, user)
 	}
 	// An ACL has the form "user1,user2 group1,group2". If it starts with a
 	// space, it lists only groups.

@@ -55,7 +55,8 @@ func readHello(line []byte) (events bool, err error) {
 		return false, fmt.Errorf("hello: %w", err)
 	}
 	if h.Hello != protocol {
-		return false, badLine(line, fmt.Errorf("hello: protocol version %d: this heddle speaks %d; use a program made for that version", h.Hello, protocol))
+		return false, badLine(line, fmt.Errorf("hello: protocol version %d: this heddle speaks %d; use a program made for that version",
+			h.Hello, protocol))
 	}
 	return h.Events, nil
 }
@@ -83,7 +84,8 @@ func readAnswer(v *state.View, number int64, asked state.NodeID, line []byte, ou
 		return out, fmt.Errorf("answer to request %d: %w", number, err)
 	}
 	if a.Answer != number {
-		return out, badLine(line, fmt.Errorf("it answers request %d, and request %d was asked; each request has one answer, with its number", a.Answer, number))
+		return out, badLine(line, fmt.Errorf("it answers request %d, and request %d was asked; each request has one answer, with its number",
+			a.Answer, number))
 	}
 	first := len(out)
 	for i := range a.Start {

@@ -149,7 +149,8 @@ func (k kdcs) ticketFor(ctx context.Context, service string, user *credentials.C
 
 // exchange asks a realm for a ticket by one that the user has. If renewal is true, it is
 // the same ticket with a later end.
-func (k kdcs) exchange(ctx context.Context, name types.PrincipalName, realm string, user *credentials.Credentials, by grant, renewal bool) (got grant, err error) {
+func (k kdcs) exchange(ctx context.Context, name types.PrincipalName,
+	realm string, user *credentials.Credentials, by grant, renewal bool) (got grant, err error) {
 	request, err := messages.NewTGSReq(user.CName(), realm, k.conf, by.ticket, by.key, name, renewal)
 	if err != nil {
 		return got, err
@@ -168,7 +169,8 @@ func (k kdcs) exchange(ctx context.Context, name types.PrincipalName, realm stri
 // ask sends a request to the KDCs of a realm, one after the other, until one answers or
 // the context ends. A short request goes by UDP first, as the configuration says, and else
 // by TCP.
-func (k kdcs) ask(ctx context.Context, realm string, request interface{ Marshal() ([]byte, error) }, answer interface{ Unmarshal([]byte) error }) error {
+func (k kdcs) ask(ctx context.Context, realm string, request interface{ Marshal() ([]byte, error) },
+	answer interface{ Unmarshal([]byte) error }) error {
 	sent, err := request.Marshal()
 	if err != nil {
 		return err
@@ -292,4 +294,39 @@ func exchangedUntil(ctx context.Context, network, address string, request []byte
 	answer := make([]byte, size)
 	_, err = io.ReadFull(c, answer)
 	return answer, err
+}
+
+// grantor is the principal of the service that gives tickets.
+func grantor(realm string) types.PrincipalName {
+	return types.PrincipalName{NameType: nametype.KRB_NT_SRV_INST, NameString: []string{"krbtgt", realm}}
+}
+
+// alone returns a ticket cache in memory that has one ticket of a user.
+func (g grant) alone(user *credentials.Credentials) (*credentials.CCache, error) {
+	entry, err := g.entry()
+	if err != nil {
+		return nil, err
+	}
+	cache := &credentials.CCache{Credentials: []*credentials.Credential{entry}}
+	cache.DefaultPrincipal.Realm, cache.DefaultPrincipal.PrincipalName = user.Domain(), user.CName()
+	return cache, nil
+}
+
+// entry returns a ticket as a ticket cache has it. It is valid at once, since the KDC's
+// clock may be ahead.
+func (g grant) entry() (*credentials.Credential, error) {
+	data, err := g.ticket.Marshal()
+	if err != nil {
+		return nil, failf("the KDC's ticket: %w", err)
+	}
+	entry := &credentials.Credential{Key: g.key, AuthTime: g.about.AuthTime,
+		EndTime: g.about.EndTime, RenewTill: g.about.RenewTill, Ticket: data}
+	entry.Server.Realm, entry.Server.PrincipalName = g.ticket.Realm, g.ticket.SName
+	return entry, nil
+}
+
+// grantOf returns a ticket of a ticket cache.
+func grantOf(entry *credentials.Credential) (grant, error) {
+	g := grant{key: entry.Key}
+	return g, g.ticket.Unmarshal(entry.Ticket)
 }

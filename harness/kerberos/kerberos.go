@@ -20,16 +20,12 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
-	"unicode"
 
 	"github.com/jcmturner/gokrb5/v8/client"
 	"github.com/jcmturner/gokrb5/v8/config"
 	"github.com/jcmturner/gokrb5/v8/credentials"
-	"github.com/jcmturner/gokrb5/v8/iana/errorcode"
-	"github.com/jcmturner/gokrb5/v8/iana/nametype"
 	"github.com/jcmturner/gokrb5/v8/keytab"
 	"github.com/jcmturner/gokrb5/v8/messages"
-	"github.com/jcmturner/gokrb5/v8/types"
 )
 
 // Options say who the user is and where the proof of it lies.
@@ -276,7 +272,8 @@ func (i *Identity) logIn(ctx context.Context) (*credentials.CCache, error) {
 	name, realm := i.principal(conf)
 	var keys *keytab.Keytab
 	if err := guard(func() (err error) { keys, err = keytab.Load(i.o.Keytab); return err }); err != nil {
-		return nil, failf("read keytab: %w; get one of %s@%s from the administrator of the realm, or name tickets of kinit as ticketCache", unread(i.o.Keytab, err), name, realm)
+		return nil, failf("read keytab: %w; get one of %s@%s from the administrator of the realm, or name tickets of kinit as ticketCache",
+			unread(i.o.Keytab, err), name, realm)
 	}
 	user := credentials.New(name, realm).WithKeytab(keys)
 	var got messages.ASRep
@@ -306,40 +303,6 @@ func (i *Identity) renewed(ctx context.Context) (*credentials.CCache, error) {
 		return nil, failf("renew the ticket of %s: %w", i.o.TicketCache, i.explain(err, user.UserName()+"@"+user.Domain(), conf))
 	}
 	return got.alone(user)
-}
-
-// grantor is the principal of the service that gives tickets.
-func grantor(realm string) types.PrincipalName {
-	return types.PrincipalName{NameType: nametype.KRB_NT_SRV_INST, NameString: []string{"krbtgt", realm}}
-}
-
-// alone returns a ticket cache in memory that has one ticket of a user.
-func (g grant) alone(user *credentials.Credentials) (*credentials.CCache, error) {
-	entry, err := g.entry()
-	if err != nil {
-		return nil, err
-	}
-	cache := &credentials.CCache{Credentials: []*credentials.Credential{entry}}
-	cache.DefaultPrincipal.Realm, cache.DefaultPrincipal.PrincipalName = user.Domain(), user.CName()
-	return cache, nil
-}
-
-// entry returns a ticket as a ticket cache has it. It is valid at once, since the KDC's
-// clock may be ahead.
-func (g grant) entry() (*credentials.Credential, error) {
-	data, err := g.ticket.Marshal()
-	if err != nil {
-		return nil, failf("the KDC's ticket: %w", err)
-	}
-	entry := &credentials.Credential{Key: g.key, AuthTime: g.about.AuthTime, EndTime: g.about.EndTime, RenewTill: g.about.RenewTill, Ticket: data}
-	entry.Server.Realm, entry.Server.PrincipalName = g.ticket.Realm, g.ticket.SName
-	return entry, nil
-}
-
-// grantOf returns a ticket of a ticket cache.
-func grantOf(entry *credentials.Credential) (grant, error) {
-	g := grant{key: entry.Key}
-	return g, g.ticket.Unmarshal(entry.Ticket)
 }
 
 // readCache takes the tickets of the ticket cache, if it has changed.
@@ -381,7 +344,8 @@ func (i *Identity) readCache() error {
 func secret(path string) error {
 	info, err := os.Stat(path)
 	if err == nil && info.Mode().Perm()&0o007 != 0 {
-		return fmt.Errorf("%s is open to all users of this machine (%v), who can act in its name; close it with 'chmod 600 %[1]s'", path, info.Mode())
+		return fmt.Errorf("%s is open to all users of this machine (%v), who can act in its name; close it with 'chmod 600 %[1]s'",
+			path, info.Mode())
 	}
 	return nil
 }
@@ -430,86 +394,4 @@ func (i *Identity) principal(conf *config.Config) (name, realm string) {
 		realm = conf.LibDefaults.DefaultRealm
 	}
 	return name, realm
-}
-
-// kinit is the command that gets the user a ticket.
-func (i *Identity) kinit() string {
-	return strings.TrimSpace("KRB5_CONFIG=" + i.o.Conf + " kinit -c " + i.o.TicketCache + " " + i.o.Principal)
-}
-
-// unread returns an error about a file that names the file once.
-func unread(path string, err error) error {
-	if at := (*fs.PathError)(nil); errors.As(err, &at) {
-		return at
-	}
-	return fmt.Errorf("%s: %w", path, err)
-}
-
-// explain says why the realm gives no ticket, and what to do next.
-func (i *Identity) explain(err error, who string, conf *config.Config) error {
-	text := err.Error()
-	_, realm, _ := strings.Cut(who, "@")
-	next := ""
-	refusal := messages.KRBError{}
-	errors.As(err, &refusal)
-	code := refusal.ErrorCode
-	switch {
-	case code == errorcode.KDC_ERR_C_PRINCIPAL_UNKNOWN:
-		next = "the realm has no such user; 'klist -k " + i.o.Keytab + "' lists the principals of the keytab"
-	case code == errorcode.KDC_ERR_S_PRINCIPAL_UNKNOWN:
-		next = "the realm has no such service; the cluster file has to name the host as the service's principal does"
-	case code == errorcode.KDC_ERR_CLIENT_REVOKED, code == errorcode.KDC_ERR_KEY_EXPIRED:
-		next = "the user may not log in any more; ask the administrator of " + realm
-	case strings.Contains(text, "not found in keytab"):
-		next = "the keytab has no key of the user; 'klist -ke " + i.o.Keytab + "' lists its keys"
-	case code == errorcode.KDC_ERR_PREAUTH_FAILED, strings.Contains(text, "integrity verification failed"):
-		next = "the key of the keytab is not that of the user, or not any more; get a new keytab from the administrator of " + realm
-	case code == errorcode.KDC_ERR_PREAUTH_REQUIRED:
-		next = "the KDC wants another proof than a key; ask the administrator of " + realm
-	case code == errorcode.KRB_AP_ERR_SKEW, strings.Contains(text, "clock skew"):
-		next = "the clocks of this machine and of the KDC differ too much; set them right ('timedatectl set-ntp true')"
-	case code == errorcode.KDC_ERR_WRONG_REALM:
-		next = "the user is of another realm; give the principal as NAME@REALM"
-	case strings.Contains(text, "no KDCs defined"), strings.Contains(text, "no KDC SRV records"), strings.Contains(text, "no such host"), !named(conf, realm):
-		next = "no KDC of " + realm + " is known; name one in the section [realms] of " + i.o.Conf
-	case errors.Is(err, errNoKDC):
-		next = "no KDC of " + realm + " answers; is it up, and is its address right in " + i.o.Conf + "?"
-	default:
-		return &explained{shortened(text), err}
-	}
-	return &explained{fmt.Sprintf("%s (%s)", next, shortened(cause(text))), err}
-}
-
-// explained is an error with another text.
-type explained struct {
-	text string
-	err  error
-}
-
-func (e *explained) Error() string { return e.text }
-func (e *explained) Unwrap() error { return e.err }
-
-// cause returns the last part of the library's text, which is nearest to what happened.
-func cause(text string) string {
-	for _, from := range []string{"KRB Error: ", errNoKDC.Error() + ": ", "_Error: "} {
-		if at := strings.LastIndex(text, from); at >= 0 {
-			return text[at+len(from):]
-		}
-	}
-	return text
-}
-
-// shortened returns what a KDC says in one line of bounded length.
-func shortened(text string) string {
-	const most = 300
-	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }), " ")
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "…"
-	}
-	return text
-}
-
-// named reports whether the configuration names a realm, or lets it be found by DNS.
-func named(conf *config.Config, realm string) bool {
-	return conf.LibDefaults.DNSLookupKDC || slices.ContainsFunc(conf.Realms, func(r config.Realm) bool { return r.Realm == realm })
 }

@@ -58,7 +58,8 @@ func findCgroups(root string) (cgroups, error) {
 	}
 	for _, need := range []string{"cpu", "memory", "blkio"} {
 		if g.unified == "" && g.mounts[need] == "" {
-			return cgroups{}, fmt.Errorf("find control groups: neither version 2 with cpu, memory and io nor version 1 with %s is mounted below /sys/fs/cgroup", need)
+			return cgroups{}, fmt.Errorf("find control groups: neither version 2 with cpu, memory and io nor version 1 with %s is mounted "+
+				"below /sys/fs/cgroup", need)
 		}
 	}
 	return g, nil

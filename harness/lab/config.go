@@ -151,9 +151,11 @@ func (c Config) Validate() error {
 	for _, n := range c.CPUs {
 		wrong(n < 0 || n > 0 && n < 0.05, "--cpus %v: want 0.05 cores or more, or 0 for no limit", n)
 	}
-	wrong(c.Memory > 0 && units.Size(c.Memory) < c.minMemory(), "--memory %v: %d slots of %v, the daemons and the cache need %v; want that or more, or 0 for no limit",
+	wrong(c.Memory > 0 && units.Size(c.Memory) < c.minMemory(), "--memory %v: %d slots of %v, the daemons and the cache need %v; want "+
+		"that or more, or 0 for no limit",
 		c.Memory, c.Slots, c.Container, c.minMemory())
-	wrong(!slices.Contains(Hadoops(), c.Hadoop), "--hadoop %q: want one of %s; or name an unpacked Hadoop with --hadoop-home", c.Hadoop, strings.Join(Hadoops(), ", "))
+	wrong(!slices.Contains(Hadoops(), c.Hadoop), "--hadoop %q: want one of %s; or name an unpacked Hadoop with --hadoop-home",
+		c.Hadoop, strings.Join(Hadoops(), ", "))
 	wrong(c.HadoopHome != "" && c.Hadoop != DefaultHadoop, "--hadoop %s and --hadoop-home %s: want one of them", c.Hadoop, c.HadoopHome)
 	wrong(c.Memory < 0 && c.Memory != AutoMemory, "--memory %v: want 0 or more", c.Memory)
 	wrong(c.Disk < 0 || c.Disk > 0 && c.Disk < 100e3, "--disk %v: want 100KB/s or more, or 0 for no limit", c.Disk)
@@ -165,7 +167,8 @@ func (c Config) Validate() error {
 	for flag, d := range map[string]units.Duration{"nm": c.NMHeartbeat, "am": c.AMHeartbeat} {
 		wrong(time.Duration(d) < 10*time.Millisecond || time.Duration(d) > time.Minute, "--%s-heartbeat %v: want 10ms to 1m", flag, d)
 	}
-	wrong(time.Duration(c.NodeExpiry) < leastExpiry || time.Duration(c.NodeExpiry) > time.Hour, "--node-expiry %v: want %v to 1h", c.NodeExpiry, leastExpiry)
+	wrong(time.Duration(c.NodeExpiry) < leastExpiry || time.Duration(c.NodeExpiry) > time.Hour,
+		"--node-expiry %v: want %v to 1h", c.NodeExpiry, leastExpiry)
 	wrong(c.NodeExpiry < 3*c.NMHeartbeat, "--node-expiry %v: want 3 heartbeats of a NodeManager or more, %v", c.NodeExpiry, 3*c.NMHeartbeat)
 	wrong(c.HA && c.Kerberos, "--ha: a lab with --kerberos has one NameNode and one ResourceManager")
 	wrong(c.Scheduler != Capacity && c.Scheduler != Fair, "--scheduler %q: want capacity or fair", c.Scheduler)

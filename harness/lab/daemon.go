@@ -74,8 +74,8 @@ var jvmFlags = []string{"-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-Use
 // library. Java 17 forbids this otherwise.
 var javaOpens = func() []string {
 	var flags []string
-	for p := range strings.FieldsSeq("java.io java.lang java.lang.reflect java.math java.net java.nio java.text java.util java.util.concurrent " +
-		"java.util.zip sun.nio.ch sun.security.util sun.security.x509 sun.net.dns sun.net.util") {
+	for p := range strings.FieldsSeq("java.io java.lang java.lang.reflect java.math java.net java.nio java.text java.util " +
+		"java.util.concurrent java.util.zip sun.nio.ch sun.security.util sun.security.x509 sun.net.dns sun.net.util") {
 		flags = append(flags, "--add-opens=java.base/"+p+"=ALL-UNNAMED")
 	}
 	return flags

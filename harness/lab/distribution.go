@@ -57,7 +57,8 @@ func (r release) folder(cache string) string { return filepath.Join(cache, "hado
 type distribution struct {
 	classpath string // Java class path that consists only of jars: "DIR/*:DIR/*"
 	examples  string // path of hadoop-mapreduce-examples-VERSION.jar, which has Hadoop's example jobs
-	streaming string // path of hadoop-streaming-VERSION.jar, which runs commands as mappers and reducers; empty if a given distribution lacks it
+	// path of hadoop-streaming-VERSION.jar, which runs commands as mappers and reducers; empty if a given distribution lacks it
+	streaming string
 	cache     string // folder of this user where heddle keeps Hadoop's jars and class-data archives
 }
 
@@ -82,14 +83,16 @@ func findDistribution(ctx context.Context, c Config, say func(Event)) (distribut
 		folder, sums string
 		goal         []string
 	}{
-		{jars, "jars.sha256", []string{"dependency:copy-dependencies", "-DincludeScope=runtime", exclude, "-Dhadoop=" + r.version, "-Dexamples=" + r.examples}},
+		{jars, "jars.sha256", []string{"dependency:copy-dependencies", "-DincludeScope=runtime",
+			exclude, "-Dhadoop=" + r.version, "-Dexamples=" + r.examples}},
 		{tools, "tools.sha256", []string{"dependency:copy", "-Dartifact=org.apache.hadoop:hadoop-streaming:" + r.streaming}},
 	} {
 		set, err := r.jars(path.Join(r.version, part.sums), part.goal)
 		if err != nil {
 			return d, err
 		}
-		if err := set.Ensure(ctx, part.folder, func() { say(Event{What: "fetching " + set.Name + " with Maven: " + filepath.Base(part.folder)}) }); err != nil {
+		fetching := Event{What: "fetching " + set.Name + " with Maven: " + filepath.Base(part.folder)}
+		if err := set.Ensure(ctx, part.folder, func() { say(fetching) }); err != nil {
 			return d, err
 		}
 	}
@@ -147,7 +150,8 @@ func unpacked(home, cache string) (distribution, error) {
 	}
 	found, _ := filepath.Glob(filepath.Join(share, "mapreduce", "hadoop-mapreduce-examples-*.jar"))
 	if len(entries) == 0 || len(found) == 0 {
-		return distribution{}, fmt.Errorf("--hadoop-home %s: no share/hadoop/mapreduce/hadoop-mapreduce-examples-*.jar there; is it an unpacked Hadoop?", home)
+		return distribution{}, fmt.Errorf("--hadoop-home %s: no share/hadoop/mapreduce/hadoop-mapreduce-examples-*.jar there; is it an "+
+			"unpacked Hadoop?", home)
 	}
 	version := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(found[0]), "hadoop-mapreduce-examples-"), ".jar")
 	streaming := filepath.Join(share, "tools", "lib", "hadoop-streaming-"+version+".jar")

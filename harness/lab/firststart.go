@@ -79,7 +79,9 @@ func (l *Lab) emptyHDFS() (map[string][]byte, error) {
 	}
 	const name = "fsimage_0000000000000000000"
 	now := time.Now().UnixMilli()
-	version := fmt.Sprintf("namespaceID=71006851\nblockpoolID=BP-%d-%s-%[1]d\nstorageType=NAME_NODE\ncTime=%[1]d\nclusterID=CID-%[3]s\nlayoutVersion=-67\n", now, l.master().ip, rand.Text())
+	version := fmt.Sprintf("namespaceID=71006851\nblockpoolID=BP-%d-%s-%[1]d\nstorageType=NAME_NODE\ncTime=%[1]d\n"+
+		"clusterID=CID-%[3]s\nlayoutVersion=-67\n",
+		now, l.master().ip, rand.Text())
 	return map[string][]byte{
 		"current/" + name:          image,
 		"current/" + name + ".md5": fmt.Appendf(nil, "%x *%s\n", md5.Sum(image), name),

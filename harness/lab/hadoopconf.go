@@ -90,7 +90,8 @@ func (p *plan) addRequired(props *bytes.Buffer, file string) {
 	for _, s := range require.All(0).Settings {
 		switch {
 		case s.File != file, has(s.Property), has(s.Or):
-		case s.Feature == require.Steered && !p.labels(), s.Feature == require.Cached && p.Cfg.Cache == 0, s.Check == "asyncScheduling" && !p.Cfg.Async:
+		case s.Feature == require.Steered && !p.labels(), s.Feature == require.Cached && p.Cfg.Cache == 0,
+			s.Check == "asyncScheduling" && !p.Cfg.Async:
 		case strings.Contains(s.Property, "LABEL."):
 			for _, label := range queueLabels() {
 				fmt.Fprintf(props, "%s=%s\n%s=%[2]s\n", s.In("root", label), s.Value, s.In(jobQueue, label))

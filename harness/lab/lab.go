@@ -81,10 +81,12 @@ func Open(name string) (*Lab, error) {
 	}
 	saved := savedPlan{Cfg: Config{NodeExpiry: Default().NodeExpiry, Hadoop: DefaultHadoop}} // files of earlier versions have neither
 	if err := json.Unmarshal(data, &saved); err != nil {
-		return nil, fmt.Errorf("open lab %s: read %s: %w; 'heddle lab down --purge --name %s' removes it", name, filepath.Join(root, "lab.json"), err, name)
+		return nil, fmt.Errorf("open lab %s: read %s: %w; 'heddle lab down --purge --name %s' removes it",
+			name, filepath.Join(root, "lab.json"), err, name)
 	}
 	if c := saved.Cfg; c.Racks < 1 || c.Racks > c.Nodes {
-		return nil, fmt.Errorf("open lab %s: %s says %d racks of %d nodes: want 1 to the number of nodes; 'heddle lab down --purge --name %s' removes it", name, filepath.Join(root, "lab.json"), c.Racks, c.Nodes, name)
+		return nil, fmt.Errorf("open lab %s: %s says %d racks of %d nodes: want 1 to the number of nodes; 'heddle lab down --purge --name "+
+			"%s' removes it", name, filepath.Join(root, "lab.json"), c.Racks, c.Nodes, name)
 	}
 	saved.Cfg.Name = name
 	return open(root, saved)

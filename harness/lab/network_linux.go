@@ -86,7 +86,8 @@ func (l *Lab) addPair(near, far string, peerNS netns.NsHandle, nearBridge, farBr
 	if err := netlink.LinkAdd(pair); err != nil {
 		return fmt.Errorf("add link %s: %w", near, err)
 	}
-	if err := errors.Join(netlink.LinkSetAlias(pair, alias(l.Name)), netlink.LinkSetMaster(pair, nearBridge), netlink.LinkSetUp(pair)); err != nil {
+	if err := errors.Join(netlink.LinkSetAlias(pair, alias(l.Name)), netlink.LinkSetMaster(pair, nearBridge),
+		netlink.LinkSetUp(pair)); err != nil {
 		return fmt.Errorf("join link %s to %s: %w", near, nearBridge.Name, err)
 	}
 	if farBridge == nil {
@@ -207,7 +208,8 @@ func shape(h *netlink.Handle, dev netlink.Link, rate units.Rate) error {
 		Limit:      uint32(int64(rate)/25 + burst), // the queue of waiting packets holds as many bytes as are sent in 40 ms, and one burst
 		Buffer:     netlink.Xmittime(uint64(rate), burst),
 	}
-	inner := netlink.NewFqCodel(netlink.QdiscAttrs{LinkIndex: dev.Attrs().Index, Handle: netlink.MakeHandle(10, 0), Parent: netlink.MakeHandle(1, 1)})
+	inner := netlink.NewFqCodel(netlink.QdiscAttrs{LinkIndex: dev.Attrs().Index,
+		Handle: netlink.MakeHandle(10, 0), Parent: netlink.MakeHandle(1, 1)})
 	if err := h.QdiscReplace(bucket); err != nil {
 		return fmt.Errorf("set the rate of %s to %v: %w", dev.Attrs().Name, rate, err)
 	}

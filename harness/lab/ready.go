@@ -36,7 +36,8 @@ func (e *DaemonError) Error() string {
 
 // startOrder is the order in which daemons are started. First come the daemons
 // that take long to start and that other daemons wait for.
-var startOrder = []daemon{zooKeeper, journalNode, resourceManager, nameNode, failoverController, agent, dataNode, nodeManager, historyServer}
+var startOrder = []daemon{zooKeeper, journalNode, resourceManager, nameNode,
+	failoverController, agent, dataNode, nodeManager, historyServer}
 
 // startMissing starts the daemons that do not run and waits until the cluster
 // can take jobs. It starts all daemons at once, except those that startsAfter
@@ -163,7 +164,8 @@ func endOfLog(log []byte) string {
 	split := max(0, len(lines)-last)
 	var why []string
 	for _, line := range lines[:split] {
-		if strings.Contains(line, " ERROR ") || strings.Contains(line, " FATAL ") || strings.Contains(line, "Exception: ") && !strings.HasPrefix(line, "\t") {
+		if strings.Contains(line, " ERROR ") || strings.Contains(line, " FATAL ") ||
+			strings.Contains(line, "Exception: ") && !strings.HasPrefix(line, "\t") {
 			why = append(why, line)
 		}
 	}
@@ -268,7 +270,8 @@ func (l *Lab) hdfsAt(ctx context.Context, n node) hdfs {
 	if l.get(ctx, n, portNNHTTP, "/jmx?qry=Hadoop:service=NameNode,name=NameNodeInfo", &info) && len(info.Beans) == 1 {
 		s.writable = info.Beans[0].Safemode == ""
 		var live map[string]any
-		_ = json.Unmarshal([]byte(info.Beans[0].LiveNodes), &live) // ignore the error: if the list of DataNodes cannot be parsed, none counts as live
+		// ignore the error: if the list of DataNodes cannot be parsed, none counts as live
+		_ = json.Unmarshal([]byte(info.Beans[0].LiveNodes), &live)
 		for name := range live {
 			host, _, _ := strings.Cut(name, ":")
 			s.live[host] = true

@@ -76,7 +76,8 @@ func Up(ctx context.Context, c Config, progress func(Event)) (*Lab, error) {
 	case err != nil:
 		return nil, err
 	case l.running() && !sameConfig(l.Cfg, c):
-		return nil, fmt.Errorf("bring lab %s up: it is up with other settings (%s); 'heddle lab down --name %s' first", c.Name, differences(l.Cfg, c), c.Name)
+		return nil, fmt.Errorf("bring lab %s up: it is up with other settings (%s); 'heddle lab down --name %s' first",
+			c.Name, differences(l.Cfg, c), c.Name)
 	case l.machinesExist() && sameConfig(l.Cfg, c):
 		// Network and control groups of the lab exist, so start only the
 		// daemons that are missing.
@@ -85,11 +86,14 @@ func Up(ctx context.Context, c Config, progress func(Event)) (*Lab, error) {
 		}
 		return l, nil
 	case c.HA != l.Cfg.HA && l.hasData():
-		return nil, fmt.Errorf("bring lab %s up with ha %v: its HDFS was made with ha %v; 'heddle lab down --purge --name %s' drops it", c.Name, c.HA, l.Cfg.HA, c.Name)
+		return nil, fmt.Errorf("bring lab %s up with ha %v: its HDFS was made with ha %v; 'heddle lab down --purge --name %s' drops it",
+			c.Name, c.HA, l.Cfg.HA, c.Name)
 	case c.Hadoop != l.Cfg.Hadoop && l.hasData():
-		return nil, fmt.Errorf("bring lab %s up with Hadoop %s: its HDFS was made with %s; 'heddle lab down --purge --name %s' drops it", c.Name, c.Hadoop, l.Cfg.Hadoop, c.Name)
+		return nil, fmt.Errorf("bring lab %s up with Hadoop %s: its HDFS was made with %s; 'heddle lab down --purge --name %s' drops it",
+			c.Name, c.Hadoop, l.Cfg.Hadoop, c.Name)
 	case c.Nodes < l.Cfg.Nodes && l.hasData():
-		return nil, fmt.Errorf("bring lab %s up with %d nodes: its HDFS has data on %d; 'heddle lab down --purge --name %s' drops it", c.Name, c.Nodes, l.Cfg.Nodes, c.Name)
+		return nil, fmt.Errorf("bring lab %s up with %d nodes: its HDFS has data on %d; 'heddle lab down --purge --name %s' drops it",
+			c.Name, c.Nodes, l.Cfg.Nodes, c.Name)
 	}
 
 	l, err = prepare(ctx, c, say)

@@ -101,7 +101,8 @@ type HeldError struct{ Lease Lease }
 
 func (e *HeldError) Error() string {
 	l := e.Lease
-	return fmt.Sprintf("the cluster is held by %v, since %s; its lease was renewed just now; wait for that process to end, or kill it: the cluster is free %v after the last renewal (at %s unless renewed again)",
+	return fmt.Sprintf("the cluster is held by %v, since %s; its lease was renewed just now; wait for that process to end, or kill it: "+
+		"the cluster is free %v after the last renewal (at %s unless renewed again)",
 		l.Owner, l.Since.Format(time.DateTime), leaseLimit, l.Until.Format(time.TimeOnly))
 }
 
@@ -273,7 +274,8 @@ func (b leaseDir) create(ctx context.Context, epoch int, owner Owner) error {
 
 func forbidden(err error) error {
 	if errors.Is(err, fs.ErrPermission) {
-		return fmt.Errorf("%w; only the user who steered first may read and write there: set that user as 'user' in the cluster file, or change the folder's owner: hdfs dfs -mkdir -p %s; hdfs dfs -chown -R USER %s", err, Root, Root)
+		return fmt.Errorf("%w; only the user who steered first may read and write there: set that user as 'user' in the cluster file, or "+
+			"change the folder's owner: hdfs dfs -mkdir -p %s; hdfs dfs -chown -R USER %s", err, Root, Root)
 	}
 	return err
 }

@@ -126,7 +126,9 @@ func (r Requirements) WriteText(out io.Writer) error {
 			note("then restart: %s", s.Restart)
 		}
 	}
-	fmt.Fprintf(&b, "QUEUE is the steered leaf queue; in settings with LABEL also each queue above it\nnode labels, all exclusive; heddle labels prepare adds them\n  %s: for parked nodes, in no queue\n  %s: for the nodes of ApplicationMasters\n  %s: one of each kind for each job at a time\n",
+	fmt.Fprintf(&b, "QUEUE is the steered leaf queue; in settings with LABEL also each queue above it\nnode labels, all exclusive; "+
+		"heddle labels prepare adds them\n  %s: for parked nodes, in no queue\n  %s: for the nodes of ApplicationMasters\n  %s: one of "+
+		"each kind for each job at a time\n",
 		r.Labels.Parking, r.Labels.Masters, strings.Join(r.Labels.Jobs, " "))
 	_, err := io.WriteString(out, b.String())
 	return err

@@ -47,8 +47,9 @@ var settings = []Setting{
 		Why: "reading files and rewriting splits: heddle's connections to DataNodes are not encrypted",
 	},
 	{
-		Feature: Captured, Check: "historyFolder", File: mapredXML, Property: "mapreduce.jobhistory.intermediate-done-dir", Value: doneFolder + "_intermediate",
-		Rule: "a folder in HDFS that the user can read", met: inHDFS, Default: doneFolder + "_intermediate", Required: true, Restart: history,
+		Feature: Captured, Check: "historyFolder", File: mapredXML, Property: "mapreduce.jobhistory.intermediate-done-dir",
+		Value: doneFolder + "_intermediate", Rule: "a folder in HDFS that the user can read", met: inHDFS,
+		Default: doneFolder + "_intermediate", Required: true, Restart: history,
 		Why: "history files, which hold every attempt with its times and counters",
 	},
 	{
@@ -104,13 +105,15 @@ var settings = []Setting{
 		Why: "ApplicationMasters of several jobs at a time: their label's nodes run nothing else",
 	},
 	{
-		Feature: Steered, Check: "amLabel", File: yarnXML, Property: "yarn.resourcemanager.node-labels.am.default-node-label-expression", Value: Masters,
-		Rule: "a label that a running node has", met: isSet, Required: true, Restart: resourceManager,
+		Feature: Steered, Check: "amLabel", File: yarnXML, Property: "yarn.resourcemanager.node-labels.am.default-node-label-expression",
+		Value: Masters,
+		Rule:  "a label that a running node has", met: isSet, Required: true, Restart: resourceManager,
 		Why: "ApplicationMasters on nodes of their own, so that all workers can be moved",
 	},
 	{
-		Feature: Steered, Check: "labelStore", File: yarnXML, Property: "yarn.node-labels.fs-store.root-dir", Value: "file:///var/lib/hadoop-yarn/node-labels",
-		Rule: "a folder outside /tmp", met: lasting, Default: "file:///tmp/hadoop-yarn-${user}/node-labels", Restart: resourceManager,
+		Feature: Steered, Check: "labelStore", File: yarnXML, Property: "yarn.node-labels.fs-store.root-dir",
+		Value: "file:///var/lib/hadoop-yarn/node-labels",
+		Rule:  "a folder outside /tmp", met: lasting, Default: "file:///tmp/hadoop-yarn-${user}/node-labels", Restart: resourceManager,
 		Why: "labels that outlive a restart of the ResourceManager",
 	},
 	{
@@ -119,13 +122,15 @@ var settings = []Setting{
 		Why: "decisions that take effect in some 20 ms rather than at the next heartbeat",
 	},
 	{
-		Feature: Steered, Check: "asyncScheduling", File: capacityXML, Property: Queues + "schedule-asynchronously.scheduling-interval-ms", Value: "20",
-		Rule: "1 to 100", met: between(1, 100), Default: "5", Restart: resourceManager,
+		Feature: Steered, Check: "asyncScheduling", File: capacityXML, Property: Queues + "schedule-asynchronously.scheduling-interval-ms",
+		Value: "20",
+		Rule:  "1 to 100", met: between(1, 100), Default: "5", Restart: resourceManager,
 		Why: "the same; a shorter interval costs the ResourceManager more CPU",
 	},
 	{
 		Feature: Steered, Check: "localityDelay", File: capacityXML, Property: Queues + "node-locality-delay", Value: "40",
-		Rule: "any number: steering sets it to -1 and puts the number back, and Hadoop cannot unset a setting", met: between(-1, math.MaxInt32), Restart: resourceManager,
+		Rule: "any number: steering sets it to -1 and puts the number back, and Hadoop cannot unset a setting",
+		met:  between(-1, math.MaxInt32), Restart: resourceManager,
 		Why: "a node that gets a job's label to be used at once, even by maps that are not local there",
 	},
 	{

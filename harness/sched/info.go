@@ -55,7 +55,8 @@ func CheckName(name string) error {
 	const most = 40
 	switch {
 	case !modelName.MatchString(name) || len(name) < 3 || len(name) > most:
-		return fmt.Errorf("%q is no name for a model: it takes 3 to %d characters of a-z, 0-9 and single hyphens, at most four, a letter first, as in my-model", name, most)
+		return fmt.Errorf("%q is no name for a model: it takes 3 to %d characters of a-z, 0-9 and single hyphens, at most four, a letter "+
+			"first, as in my-model", name, most)
 	case name == "yarn":
 		return errors.New("yarn means the cluster's own scheduler; take another name")
 	case name == "external":

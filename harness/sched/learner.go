@@ -121,7 +121,8 @@ func LoadState(m Model, data []byte) error {
 	case s.Model != m.Name():
 		return fmt.Errorf("load state: it was learnt by model %s, not by %s", s.Model, m.Name())
 	case s.For != l.LearntFor():
-		return fmt.Errorf("load state of model %s: it was learnt for %s, and the model is for %s; give the model the same parameters, or let it learn anew (state: fresh)", m.Name(), s.For, l.LearntFor())
+		return fmt.Errorf("load state of model %s: it was learnt for %s, and the model is for %s; give the model the same parameters, or "+
+			"let it learn anew (state: fresh)", m.Name(), s.For, l.LearntFor())
 	}
 	if err := l.Load(s.Learnt); err != nil {
 		return fmt.Errorf("load state of model %s: %w", m.Name(), err)

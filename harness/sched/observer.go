@@ -146,7 +146,8 @@ const (
 	JobEnded                      // kind of event: a job ended; the field Job is set
 	TaskStarted                   // kind of event: a task attempt started; the fields Job, Task and Node are set
 	TaskEnded                     // kind of event: a task attempt ended; the fields Job, Task, Node and Failed are set
-	NodeReported                  // kind of event: a node sent a heartbeat; the field Node is set, and Sample and SampleAgeMs if the node has a sample
-	Confirmed                     // kind of event: a decision was carried out; the fields Decision, Job, Task and Node are set
-	Cancelled                     // kind of event: a decision was given up; the field Decision is set
+	// kind of event: a node sent a heartbeat; the field Node is set, and Sample and SampleAgeMs if the node has a sample
+	NodeReported
+	Confirmed // kind of event: a decision was carried out; the fields Decision, Job, Task and Node are set
+	Cancelled // kind of event: a decision was given up; the field Decision is set
 )

@@ -12,7 +12,8 @@ func Possible(v *state.View, d Decision) error {
 	case d.Job < 0 || int(d.Job) >= v.Jobs() || d.Node < 0 || int(d.Node) >= v.Nodes():
 		return fmt.Errorf("decision names job %d of %d, node %d of %d", d.Job, v.Jobs(), d.Node, v.Nodes())
 	case !v.Fits(d.Node, d.Job, d.Kind):
-		return fmt.Errorf("decision to start a %v of job %q on %s: the node is down or has only %v free", d.Kind, v.JobName(d.Job), v.NodeName(d.Node), v.Free(d.Node))
+		return fmt.Errorf("decision to start a %v of job %q on %s: the node is down or has only %v free",
+			d.Kind, v.JobName(d.Job), v.NodeName(d.Node), v.Free(d.Node))
 	case v.Waiting(d.Job, d.Kind) == 0:
 		return fmt.Errorf("decision to start a %v of job %q: none waits", d.Kind, v.JobName(d.Job))
 	case d.Task == state.None:

@@ -176,7 +176,8 @@ func (o *shares) rise(x int32) {
 func (o *shares) follow(v *state.View) (anew bool) {
 	var ok bool
 	o.changed, o.since, ok = v.Changes(o.since, o.changed[:0])
-	if anew = !ok || !o.begun || o.total != v.Total(); anew { // compute all sort keys again, for instance because the cluster's total resources changed
+	// compute all sort keys again, for instance because the cluster's total resources changed
+	if anew = !ok || !o.begun || o.total != v.Total(); anew {
 		o.begun, o.total = true, v.Total()
 		o.changed = o.changed[:0]
 		for q := range o.queues {

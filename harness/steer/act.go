@@ -24,10 +24,11 @@ type opening struct {
 	sizedAt   time.Time
 	openedAt  time.Time // time when steering began to give the node the job's node label; zero: not yet
 	parkedAt  time.Time // time when YARN confirmed that the node has the label "idle"
-	handledAt time.Time // time when YARN was seen to have handled all events from before parkedAt; from then on it grants the job no container on this node
-	why       string    // reason why the decisions without a container were given up; empty: they were not given up
-	cancelled bool      // whether the decisions without a container were given up because their group was
-	takenBack bool      // whether the decisions without a container were given up because the ApplicationMaster stopped asking for one
+	// time when YARN was seen to have handled all events from before parkedAt; from then on it grants the job no container on this node
+	handledAt time.Time
+	why       string // reason why the decisions without a container were given up; empty: they were not given up
+	cancelled bool   // whether the decisions without a container were given up because their group was
+	takenBack bool   // whether the decisions without a container were given up because the ApplicationMaster stopped asking for one
 	limit     *alarm
 	awaited   bool      // whether the job's list awaited has it
 	place     int       // its number among all openings that the list has had
@@ -52,7 +53,8 @@ const (
 func (n *node) enqueue(j *job, k state.Kind, dec *decision) {
 	if len(n.queue) > 0 && len(n.spare) == 0 {
 		last := n.queue[len(n.queue)-1]
-		if before := last.decisions[len(last.decisions)-1]; last.job == j && last.kind == k && before.id == dec.id-1 && before.group == dec.group {
+		if before := last.decisions[len(last.decisions)-1]; last.job == j &&
+			last.kind == k && before.id == dec.id-1 && before.group == dec.group {
 			dec.opening = last
 			last.decisions = append(last.decisions, dec)
 			j.awaited.addDecision(dec)

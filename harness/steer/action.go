@@ -56,14 +56,16 @@ type What string
 
 // Kinds of queries of the cluster.
 const (
-	AskApps         What = "apps"         // the answer is []yarnclient.App, the applications that have one of the tags in Look.Tags
-	AskApp          What = "app"          // the answer is one yarnclient.App, with its open container requests
-	AskAppAttempts  What = "appAttempts"  // the answer is []yarnclient.AppAttempt, the attempts of one application
-	AskContainers   What = "containers"   // the answer is []yarnclient.Container, the containers of one application attempt
-	AskRM           What = "rm"           // the answer is a yarnclient.ClusterInfo, which describes the ResourceManager
-	AskNode         What = "node"         // the answer is a yarnclient.Node, which describes one node
-	AskNodes        What = "nodes"        // the answer is []yarnclient.Node, the nodes in the state that Look.Of names; all nodes if Look.Of is empty
-	AskQueued       What = "queued"       // the answer is int64, the number of events that the ResourceManager has still to handle; -1: it does not say
+	AskApps        What = "apps"        // the answer is []yarnclient.App, the applications that have one of the tags in Look.Tags
+	AskApp         What = "app"         // the answer is one yarnclient.App, with its open container requests
+	AskAppAttempts What = "appAttempts" // the answer is []yarnclient.AppAttempt, the attempts of one application
+	AskContainers  What = "containers"  // the answer is []yarnclient.Container, the containers of one application attempt
+	AskRM          What = "rm"          // the answer is a yarnclient.ClusterInfo, which describes the ResourceManager
+	AskNode        What = "node"        // the answer is a yarnclient.Node, which describes one node
+	// the answer is []yarnclient.Node, the nodes in the state that Look.Of names; all nodes if Look.Of is empty
+	AskNodes What = "nodes"
+	// the answer is int64, the number of events that the ResourceManager has still to handle; -1: it does not say
+	AskQueued       What = "queued"
 	AskTasks        What = "tasks"        // the answer is []yarnclient.Task, the tasks of one application
 	AskTaskAttempts What = "taskAttempts" // the answer is []yarnclient.TaskAttempt, the attempts of one task
 	AskTaskCounters What = "taskCounters" // the answer is yarnclient.Counters, those of one task
@@ -177,7 +179,8 @@ func (f *Failure) Unwrap() []error {
 // JobFiles is what the files in a job's staging directory, and the NameNode, say about
 // the job before it runs.
 type JobFiles struct {
-	Spec state.JobSpec // description of the job for state.State, steering's record of the cluster; the method locate adds the nodes that hold the job's input
+	// description of the job for state.State, steering's record of the cluster; the method locate adds the nodes that hold the job's input
+	Spec state.JobSpec
 	// Splits holds, for each map, the hosts that the ApplicationMaster reads as the
 	// location of its input. Blocks holds, for each map, the replicas that the NameNode
 	// reports; if Blocks is nil, the hosts in Splits count as replicas.

@@ -25,7 +25,8 @@ func (x *container) lookUp(try int) {
 			return
 		}
 		next := func(err error) {
-			told := err == nil && j.asking == 0 && !j.unclear && j.tasksAskedAt.After(x.seen) && !j.tasksAskedAt.Before(x.goneAt) && c.now.Sub(j.tasksAskedAt) > j.files.Beat
+			told := err == nil && j.asking == 0 && !j.unclear && j.tasksAskedAt.After(x.seen) &&
+				!j.tasksAskedAt.Before(x.goneAt) && c.now.Sub(j.tasksAskedAt) > j.files.Beat
 			switch {
 			case j.ended || j.unbound[x.id] == nil:
 			case try == tries, told && x.gone():
@@ -55,10 +56,11 @@ func (x *container) lookUp(try int) {
 // askTask asks the ApplicationMaster for the attempts of one task.
 func (j *job) askTask(t state.TaskID, then func([]yarnclient.TaskAttempt, time.Time, error)) {
 	j.asking++
-	ask(j.core, Look{What: AskTaskAttempts, Of: j.taskName(t), App: yarnclient.App{ID: j.app.ID}}, func(list []yarnclient.TaskAttempt, sent time.Time, err error) {
-		j.asking--
-		then(list, sent, err)
-	})
+	ask(j.core, Look{What: AskTaskAttempts, Of: j.taskName(t), App: yarnclient.App{ID: j.app.ID}},
+		func(list []yarnclient.TaskAttempt, sent time.Time, err error) {
+			j.asking--
+			then(list, sent, err)
+		})
 }
 
 func (j *job) taskName(t state.TaskID) string {

@@ -111,7 +111,8 @@ func (g *gate) step() {
 				j.master, j.masterSeenAt = masterStarted, c.now
 				g.shut()
 			case c.now.After(g.until): // this job's turn is over: the ApplicationMaster of another job may fit on the node
-				c.log(Warn, "the ApplicationMaster did not start while a node had its label; other jobs have their turn", "application", j.app.ID, "node", g.node)
+				c.log(Warn, "the ApplicationMaster did not start while a node had its label; other jobs have their turn",
+					"application", j.app.ID, "node", g.node)
 				g.queue = append(g.queue, j)
 				g.shut()
 			default:
@@ -168,7 +169,8 @@ func (g *gate) shut() {
 // took effect later.
 func (g *gate) mend(n yarnclient.Node) {
 	if g.core.holdsMasters() && g.stage == gateShut && n.State == "RUNNING" && require.InPool(n.Label()) && n.Label()[0] == 'a' {
-		g.core.log(Warn, "a node for ApplicationMasters kept the label of one job; it gets its own label back", "node", n.Host, "label", n.Label())
+		g.core.log(Warn, "a node for ApplicationMasters kept the label of one job; it gets its own label back",
+			"node", n.Host, "label", n.Label())
 		g.node = n.ID
 		g.shut()
 	}

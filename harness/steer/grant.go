@@ -62,7 +62,9 @@ func (op *opening) grant(x *container) {
 	}
 	if op.kind != state.Map {
 		op.job.awaited.remove(op)
-	} else { // The ApplicationMaster learns of this container within two of its heartbeats. It assigns tasks to later containers separately, so after that time no decision need wait for this one.
+	} else {
+		// The ApplicationMaster learns of this container within two of its heartbeats. It assigns tasks to
+		// later containers separately, so after that time no decision need wait for this one.
 		c.newAlarm(func() { op.job.awaited.remove(op) }).in(2 * op.job.files.Beat)
 	}
 	switch {
@@ -91,7 +93,8 @@ func (x *container) keepSpare(op *opening) {
 	}
 	var due *alarm
 	due = c.newAlarm(func() {
-		if c.now.Sub(seen) < spareAtMost && slices.ContainsFunc(c.jobs, func(j *job) bool { return !j.ended && j.has(x.node) && j.listedAt.Before(seen) }) {
+		if c.now.Sub(seen) < spareAtMost && slices.ContainsFunc(c.jobs,
+			func(j *job) bool { return !j.ended && j.has(x.node) && j.listedAt.Before(seen) }) {
 			due.in(20 * time.Millisecond)
 			return
 		}

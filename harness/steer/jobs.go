@@ -16,11 +16,12 @@ import (
 
 // job is a MapReduce job whose tasks steering places.
 type job struct {
-	core    *Core
-	app     yarnclient.App
-	sub     *Submission
-	files   *JobFiles
-	order   []state.TaskID // if the splits were reordered, order[i] is the original index of the split that map i reads now; nil: they were not reordered
+	core  *Core
+	app   yarnclient.App
+	sub   *Submission
+	files *JobFiles
+	// if the splits were reordered, order[i] is the original index of the split that map i reads now; nil: they were not reordered
+	order   []state.TaskID
 	id      state.JobID
 	size    [2]state.Resource
 	attempt string // id of the current application attempt; empty until the job runs
@@ -36,16 +37,18 @@ type job struct {
 	opened       int                   // number of nodes that have this job's node label, or are about to get or lose it
 	master       masterStart           // state of the ApplicationMaster's start, if the start must wait until splits are rewritten
 	masterSeenAt time.Time             // time when steering last saw the ApplicationMaster's container, or last asked YARN about it
-	awaited      awaited               // groups of decisions (each for one node) whose containers are not granted or whose tasks are not known, oldest first
-	closing      []*opening            // groups of decisions whose node has lost the job's node label; each ends after YARN has listed the job's containers once more
-	polls        *alarm
-	asks         *alarm
-	polling      bool
-	listedAt     time.Time    // time when the call for the last list of the job's containers began
-	missing      []*container // containers that YARN does not list, but that may run all the same; see mayRun
-	outputs      int32        // number of finished maps whose output is known, or was asked for in vain; see mapDone
-	unclear      bool         // whether the attempts of a task were asked for since the last list of all tasks, and not told
-	asking       int          // number of calls under way that ask for the attempts of one task
+	// groups of decisions (each for one node) whose containers are not granted or whose tasks are not known, oldest first
+	awaited awaited
+	// groups of decisions whose node has lost the job's node label; each ends after YARN has listed the job's containers once more
+	closing  []*opening
+	polls    *alarm
+	asks     *alarm
+	polling  bool
+	listedAt time.Time    // time when the call for the last list of the job's containers began
+	missing  []*container // containers that YARN does not list, but that may run all the same; see mayRun
+	outputs  int32        // number of finished maps whose output is known, or was asked for in vain; see mapDone
+	unclear  bool         // whether the attempts of a task were asked for since the last list of all tasks, and not told
+	asking   int          // number of calls under way that ask for the attempts of one task
 
 	reconciling  bool
 	reconciledAt time.Time // time when the job's tasks were last compared with the ApplicationMaster's list
@@ -59,7 +62,8 @@ type demand struct {
 	pending [2]int32 // number of containers that the ApplicationMaster waits for, as YARN last reported
 	coming  [2]int32 // number of decisions for which YARN has granted no container yet
 	reruns  int32    // number of waiting maps whose earlier attempt failed
-	excess  bool     // whether the ApplicationMaster last asked for more or fewer containers than its job had waiting tasks, as far as steering knew
+	// whether the ApplicationMaster last asked for more or fewer containers than its job had waiting tasks, as far as steering knew
+	excess bool
 	// tookBack is the time since which the ApplicationMaster asks for no container of the
 	// kind though decisions wait for one; zero: it asks, or none waits.
 	tookBack  [2]time.Time
@@ -85,14 +89,15 @@ type taskRecord struct {
 // container is a running or ended container of a job, other than its
 // ApplicationMaster's.
 type container struct {
-	id          string
-	job         *job
-	node        *node
-	kind        state.Kind
-	seen        time.Time           // time when YARN first listed this container
-	listedAt    time.Time           // time when the call for the last list with this container began
-	reservation state.ReservationID // number, in the scheduling state, of the memory and cores that a decision took on a node for this container; None: no decision
-	task        state.TaskID        // task that runs in the container; None: not known yet
+	id       string
+	job      *job
+	node     *node
+	kind     state.Kind
+	seen     time.Time // time when YARN first listed this container
+	listedAt time.Time // time when the call for the last list with this container began
+	// number, in the scheduling state, of the memory and cores that a decision took on a node for this container; None: no decision
+	reservation state.ReservationID
+	task        state.TaskID // task that runs in the container; None: not known yet
 	attempt     traces.Attempt
 	by          *decision // model's decision that asked for this container; nil: none
 	goneAt      time.Time // time when YARN's list of containers first lacked this container; zero: YARN lists it
@@ -129,7 +134,9 @@ const maxReduces = 1 << 20
 // submit starts to steer a job whose staging directory was read.
 func (c *Core) submit(app yarnclient.App, sub *Submission, files *JobFiles) {
 	if maps, reduces := files.Spec.Maps, files.Spec.Reduces; int(maps) != len(files.Splits) || reduces < 0 || reduces > maxReduces {
-		c.log(Warn, "a job is not steered", "application", app.ID, "error", fmt.Sprintf("it has %d maps of %d splits and %d reduces: want a map for each split, and 0 to %d reduces", maps, len(files.Splits), reduces, maxReduces))
+		c.log(Warn, "a job is not steered", "application", app.ID, "error",
+			fmt.Sprintf("it has %d maps of %d splits and %d reduces: want a map for each split, and 0 to "+
+				"%d reduces", maps, len(files.Splits), reduces, maxReduces))
 		return
 	}
 	files.locate(c.view)
@@ -357,7 +364,8 @@ func (j *job) masterLost(next string) {
 			x.freeRoom()
 		}
 	}
-	for k := range j.asked { // no task counts as asked for until the next ApplicationMaster asks for containers; until then other jobs get the free room
+	// no task counts as asked for until the next ApplicationMaster asks for containers; until then other jobs get the free room
+	for k := range j.asked {
 		for {
 			if _, waited := c.state.Unask(j.id, state.Kind(k)); !waited {
 				break

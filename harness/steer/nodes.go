@@ -36,7 +36,8 @@ type node struct {
 	missingSince time.Time          // time of the first list of YARN's nodes without this node; zero: the node is listed
 	foreignMB    int64              // memory in MB that applications not steered use, by YARN's last list of nodes
 	othersMB     int64              // the same, as two lists in a row agreed on it
-	skipped      bool               // YARN granted no container for the last decision on this node; the model is asked about the node again at its next heartbeat
+	// YARN granted no container for the last decision on this node; the model is asked about the node again at its next heartbeat
+	skipped bool
 }
 
 func (c *Core) addNode(n yarnclient.Node) {

@@ -16,22 +16,23 @@ func (j *job) mapDone(t state.TaskID, on *node) {
 		return
 	}
 	changed := j.tasks[t].changed
-	ask(c, Look{What: AskTaskCounters, Of: j.taskName(t), App: yarnclient.App{ID: j.app.ID}}, func(list yarnclient.Counters, _ time.Time, err error) {
-		if err != nil {
-			c.log(Debug, "the output of a map is not known", "task", j.taskName(t), "error", err)
-		}
-		record := &j.tasks[t]
-		if j.ended || !record.done || record.changed != changed || record.output > 0 {
-			return // the map runs again, since it failed or its output was lost
-		}
-		j.outputs++
-		bytes, ok := list.Get("TaskCounter", "MAP_OUTPUT_MATERIALIZED_BYTES")
-		if !ok {
-			return
-		}
-		record.output, record.outputOn = bytes.Total, on
-		c.state.AddMapOutput(j.id, on.id, bytes.Total)
-	})
+	ask(c, Look{What: AskTaskCounters, Of: j.taskName(t), App: yarnclient.App{ID: j.app.ID}},
+		func(list yarnclient.Counters, _ time.Time, err error) {
+			if err != nil {
+				c.log(Debug, "the output of a map is not known", "task", j.taskName(t), "error", err)
+			}
+			record := &j.tasks[t]
+			if j.ended || !record.done || record.changed != changed || record.output > 0 {
+				return // the map runs again, since it failed or its output was lost
+			}
+			j.outputs++
+			bytes, ok := list.Get("TaskCounter", "MAP_OUTPUT_MATERIALIZED_BYTES")
+			if !ok {
+				return
+			}
+			record.output, record.outputOn = bytes.Total, on
+			c.state.AddMapOutput(j.id, on.id, bytes.Total)
+		})
 }
 
 // outputLimit is how long the reduces of a job wait for their maps' output to be known.

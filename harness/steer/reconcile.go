@@ -46,14 +46,17 @@ func (j *job) reconcileTask(t state.TaskID, info yarnclient.Task) {
 	record := &j.tasks[t]
 	succeeded := info.State == "SUCCEEDED"
 	if x := record.on; x != nil && slices.Contains(j.missing, x) && info.State != "RUNNING" {
-		x.went() // this call counts the container's task as succeeded; if the ApplicationMaster says otherwise, or that it did in another container, askWhere corrects it
+		// this call counts the container's task as succeeded; if the ApplicationMaster says otherwise,
+		// or that it did in another container, askWhere corrects it
+		x.went()
 	}
 	switch {
 	case succeeded != record.done && record.on == nil, info.State == "RUNNING" && record.on == nil:
 		j.askWhere(t)
 	case record.on != nil && record.on.gone():
 		j.askWhere(t)
-	case record.on != nil && record.on.surplus && len(j.unbound) > 0: // its attempt was killed: the task may run again, though YARN still lists the container of a node that it has lost
+	case record.on != nil && record.on.surplus && len(j.unbound) > 0:
+		// its attempt was killed: the task may run again, though YARN still lists the container of a node that it has lost
 		j.askWhere(t)
 	case succeeded && j.seeks(t, info.SuccessfulAttempt):
 		j.askWhere(t)

@@ -42,7 +42,8 @@ func (c *Core) awaitActive(until time.Time) {
 	ask(c, Look{What: AskRM}, func(info yarnclient.ClusterInfo, _ time.Time, err error) {
 		switch {
 		case c.moves.failed > mostFailures:
-			c.stop(fmt.Errorf("ResourceManager %s: given up after %d attempts to move nodes: %s: %w", c.Setup.Address, c.moves.failed, c.trouble, yarnclient.ErrUnavailable))
+			c.stop(fmt.Errorf("ResourceManager %s: given up after %d attempts to move nodes: %s: %w",
+				c.Setup.Address, c.moves.failed, c.trouble, yarnclient.ErrUnavailable))
 		case err == nil && info.HAState == yarnclient.HAActive && info.ID == c.RM:
 			// A ResourceManager may answer this call and fail others: it is asked less and less often.
 			c.newAlarm(c.resume).in(time.Duration(min(max(c.moves.failed, c.relapses), 25)) * 20 * time.Millisecond)
@@ -55,7 +56,8 @@ func (c *Core) awaitActive(until time.Time) {
 			c.note("the ResourceManager was started anew")
 			c.awaitNodes(c.now.Add(20 * time.Second))
 		case c.now.After(until):
-			c.stop(fmt.Errorf("ResourceManager %s did not come back within %v: %s: %w", c.Setup.Address, patience, c.trouble, yarnclient.ErrUnreachable))
+			c.stop(fmt.Errorf("ResourceManager %s did not come back within %v: %s: %w",
+				c.Setup.Address, patience, c.trouble, yarnclient.ErrUnreachable))
 		default:
 			c.newAlarm(func() { c.awaitActive(until) }).in(200 * time.Millisecond)
 		}

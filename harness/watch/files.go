@@ -57,7 +57,8 @@ func (h *inHDFS) Find(ctx context.Context) (err error) {
 	if h.staging != "" {
 		return nil
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, findLimit, fmt.Errorf("the history server did not tell where it keeps files within %v", findLimit))
+	ctx, cancel := context.WithTimeoutCause(ctx, findLimit, fmt.Errorf("the history server did not tell where it keeps files within %v",
+		findLimit))
 	defer cancel()
 	get := func(name string) string {
 		if err != nil {

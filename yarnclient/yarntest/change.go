@@ -165,7 +165,8 @@ func (c *Fake) replaceLabels(w http.ResponseWriter, r *http.Request) {
 	}
 	for _, move := range body.NodeToLabels {
 		if len(move.Labels) > 1 {
-			c.badRequest(w, r, "%d labels specified on host=%s, please note that we do not support specifying multiple labels on a single host for now.", len(move.Labels), move.NodeID)
+			c.badRequest(w, r, "%d labels specified on host=%s, please note that we do not support specifying multiple labels on a single "+
+				"host for now.", len(move.Labels), move.NodeID)
 			return
 		}
 		for _, l := range move.Labels {

@@ -59,7 +59,8 @@ type app struct {
 	live         []*container // containers of the application that the ResourceManager counts as running
 	master       *container
 	granted      []*container // allocated containers that the ApplicationMaster has not been told of
-	hidden       bool         // whether a restarted ResourceManager waits for the next heartbeat of the ApplicationMaster before it shows the application as running
+	// whether a restarted ResourceManager waits for the next heartbeat of the ApplicationMaster before it shows the application as running
+	hidden bool
 
 	tasks         []*task // all tasks of the job: first the maps, then the reduces
 	changed       bool    // whether the ApplicationMaster's next heartbeat must send changed container requests
@@ -78,14 +79,15 @@ type app struct {
 }
 
 type task struct {
-	app      *app
-	index    int // index of the task among the maps or the reduces of its job
-	reduce   bool
-	hosts    []string
-	waiting  bool
-	failed   bool // whether an attempt of the task has failed; its next container may then be on any host
-	done     bool
-	turn     int       // order of the task among the job's waiting tasks; a task requested again gets a larger number and so waits behind the others
+	app     *app
+	index   int // index of the task among the maps or the reduces of its job
+	reduce  bool
+	hosts   []string
+	waiting bool
+	failed  bool // whether an attempt of the task has failed; its next container may then be on any host
+	done    bool
+	// order of the task among the job's waiting tasks; a task requested again gets a larger number and so waits behind the others
+	turn     int
 	since    time.Time // time at which a container for the task was last requested
 	attempts []*attempt
 }

@@ -78,8 +78,8 @@ var misdeeds = []*Misdeed{
 			tcp.SetLinger(0) //nolint:errcheck // as rude as it gets
 		}
 	})},
-	{Name: "closes in the midst of the headers", serve: raw(func(c net.Conn) { io.WriteString(c, okHead[:30]) })},                                          //nolint:errcheck // the client may have left
-	{Name: "closes in the midst of the body", serve: raw(func(c net.Conn) { io.WriteString(c, okHead+"Content-Length: 1000\r\n\r\n{\"clusterInfo\":{") })}, //nolint:errcheck // the client may have left
+	{Name: "closes in the midst of the headers", serve: sends(okHead[:30])},
+	{Name: "closes in the midst of the body", serve: sends(okHead + "Content-Length: 1000\r\n\r\n{\"clusterInfo\":{")},
 	{Name: "silent in the midst of the body", serve: raw(func(c net.Conn) {
 		io.WriteString(c, okHead+"Content-Length: 1000\r\n\r\n{\"clusterInfo\":{") //nolint:errcheck // the client may have left
 		io.Copy(io.Discard, c)                                                     //nolint:errcheck // until the client leaves
@@ -108,8 +108,8 @@ var misdeeds = []*Misdeed{
 		w.Header().Set("Content-Encoding", "gzip")
 		well.ServeHTTP(w, r)
 	}},
-	{Name: "SSH", serve: raw(func(c net.Conn) { io.WriteString(c, "SSH-2.0-OpenSSH_9.2\r\n") })},                         //nolint:errcheck // the client may have left
-	{Name: "an RPC port", serve: raw(func(c net.Conn) { io.WriteString(c, "\x00\x00\x00\x70\x00\xff\xfe\x1b[2J\x07") })}, //nolint:errcheck // the client may have left
+	{Name: "SSH", serve: sends("SSH-2.0-OpenSSH_9.2\r\n")},
+	{Name: "an RPC port", serve: sends("\x00\x00\x00\x70\x00\xff\xfe\x1b[2J\x07")},
 	// Faults in which the server sends an error, or data that is not Hadoop's.
 	{Name: "empty", serve: say(200, jsonType, "")},
 	{Name: "an empty object", serve: say(200, jsonType, "{}")},
@@ -137,7 +137,9 @@ var misdeeds = []*Misdeed{
 	// Faults in which the server redirects the client.
 	{Name: "standby", serve: redirect(func(*http.Request) string { return "" }, "This is standby RM. There is no active RM right now.")},
 	{Name: "redirects to itself", serve: redirect(func(r *http.Request) string { return "http://" + r.Host + r.URL.RequestURI() }, "")},
-	{Name: "redirects in a circle", serve: redirect(func(r *http.Request) string { return "http://localhost:" + port(r.Host) + r.URL.RequestURI() }, "")},
+	{Name: "redirects in a circle", serve: redirect(func(r *http.Request) string {
+		return "http://localhost:" + port(r.Host) + r.URL.RequestURI()
+	}, "")},
 	{Name: "redirects to nowhere", serve: redirect(func(r *http.Request) string { return "http://127.0.0.1:1" + r.URL.RequestURI() }, "")},
 	{Name: "redirects to a file", serve: redirect(func(*http.Request) string { return "file:///etc/passwd" }, "")},
 	// Faults in which the server changes the correct answer.
@@ -204,6 +206,11 @@ func redirect(to func(r *http.Request) string, body string) answerer {
 		w.WriteHeader(http.StatusTemporaryRedirect)
 		io.WriteString(w, body) //nolint:errcheck // the client may have left
 	}
+}
+
+// sends returns a fault: the server writes a text and closes the connection.
+func sends(text string) answerer {
+	return raw(func(c net.Conn) { io.WriteString(c, text) }) //nolint:errcheck // the client may have left
 }
 
 // raw returns a fault: when the request has arrived, the function serve takes

@@ -85,7 +85,8 @@ func (c *Fake) next(n *node, overfull bool) (*app, int) {
 		if a.ended() || len(a.asks) == 0 {
 			continue
 		}
-		at := len(order) // inserting one application at a time keeps the order of submission among equal priorities; few applications wait, so this is fast enough
+		// inserting one application at a time keeps the order of submission among equal priorities; few applications wait, so this is fast enough
+		at := len(order)
 		for at > 0 && order[at-1].priority < a.priority {
 			at--
 		}

@@ -41,7 +41,8 @@ func Fit(list []*recorded.Trace, cluster recorded.Change, fetches string, again 
 	fits := c.fitRates(list, &cluster)
 	c.fitTaskStart(list)
 	c.fitWorkloads(list)
-	if misfit := c.correct(list, fits, again); !math.IsInf(misfit, 1) { // an infinite misfit means that a replay failed; the calibration's warnings say why
+	// an infinite misfit means that a replay failed; the calibration's warnings say why
+	if misfit := c.correct(list, fits, again); !math.IsInf(misfit, 1) {
 		c.MisfitPct = 100 * misfit
 	}
 	c.keepCPU(list)
@@ -54,7 +55,8 @@ func Fit(list []*recorded.Trace, cluster recorded.Change, fetches string, again 
 // only these costs are fitted.
 func FitOne(t *recorded.Trace, modelled bool, again Replay) (*Calibration, error) {
 	if modelled && !workloadCost.measuredIn(t) {
-		return nil, fmt.Errorf("calibrate: trace %s: the durations of its tasks were made up, so nothing can be fitted to them; replay it with recorded durations, or with a calibration fitted to measured runs", t.Name)
+		return nil, fmt.Errorf("calibrate: trace %s: the durations of its tasks were made up, so nothing can be fitted to them; replay it "+
+			"with recorded durations, or with a calibration fitted to measured runs", t.Name)
 	}
 	if !modelled && t.Tasks() > correctable {
 		return calibrateCosts([]*recorded.Trace{t}, recorded.Change{})

@@ -81,7 +81,8 @@ func (c *cost) fit(samples []float64) (Figure, string) {
 	default:
 		return f, ""
 	}
-	return Figure{}, fmt.Sprintf("%s: the mean of %.0f ms on %d samples, which differ from it by %.0f ms on average, is rejected: %s; the default is used",
+	return Figure{}, fmt.Sprintf("%s: the mean of %.0f ms on %d samples, which differ from it by %.0f ms on average, is rejected: %s; "+
+		"the default is used",
 		c.name, f.Value, f.Samples, f.Error, why)
 }
 
@@ -101,7 +102,8 @@ func madeUp(list []*recorded.Trace) []string {
 			}
 		}
 		if len(names) > 0 {
-			warnings = append(warnings, fmt.Sprintf("%s: made up, not recorded: %s; therefore not fitted: %s", t.Name, strings.Join(t.Header.Synthetic, ", "), strings.Join(names, ", ")))
+			warnings = append(warnings, fmt.Sprintf("%s: made up, not recorded: %s; therefore not fitted: %s",
+				t.Name, strings.Join(t.Header.Synthetic, ", "), strings.Join(names, ", ")))
 		}
 	}
 	return warnings

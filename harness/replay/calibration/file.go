@@ -53,7 +53,8 @@ func parse(data []byte) (*Calibration, error) {
 // checkFormat refuses a calibration file of a newer format.
 func (c *Calibration) checkFormat() error {
 	if c.Format < 1 || c.Format > calibrationFormat {
-		return fmt.Errorf("format %d: this heddle reads formats up to %d; was the file written by heddle replay --calibrate?", c.Format, calibrationFormat)
+		return fmt.Errorf("format %d: this heddle reads formats up to %d; was the file written by heddle replay --calibrate?",
+			c.Format, calibrationFormat)
 	}
 	return nil
 }
@@ -135,10 +136,13 @@ const mostContention = 10
 // large to be a time.
 func (c *Calibration) check() error {
 	figures := []float64{
-		float64(c.LinkBytesPerSec), float64(c.UplinkBytesPerSec), float64(c.DiskBytesPerSec), float64(c.AMBeatMs), c.Sharing, c.HostCores, c.MasterCores, c.MastersUp, c.OthersCores, c.AMStart.Value, c.Finish.Value, c.Turnover.Value, c.TaskStart.Value, c.LaunchMs, c.FreeMs,
+		float64(c.LinkBytesPerSec), float64(c.UplinkBytesPerSec), float64(c.DiskBytesPerSec), float64(c.AMBeatMs), c.Sharing,
+		c.HostCores, c.MasterCores, c.MastersUp, c.OthersCores,
+		c.AMStart.Value, c.Finish.Value, c.Turnover.Value, c.TaskStart.Value, c.LaunchMs, c.FreeMs,
 	}
 	if n := c.Noise; n != nil && !(n.Runs >= 0 && n.Measured >= 0 && n.Measured <= mostNoise && n.Simulated >= 0 && n.Simulated <= mostNoise) {
-		return fmt.Errorf("noise: %d runs, measured %v, simulated %v: want 0 runs or more, and deviations from 0 to %d", n.Runs, n.Measured, n.Simulated, mostNoise)
+		return fmt.Errorf("noise: %d runs, measured %v, simulated %v: want 0 runs or more, and deviations from 0 to %d",
+			n.Runs, n.Measured, n.Simulated, mostNoise)
 	}
 	if !(c.Contention >= 0 && c.Contention <= mostContention) {
 		return fmt.Errorf("contention %v: want 0 to %d", c.Contention, mostContention)

@@ -90,11 +90,13 @@ const mostOffPct = 20
 func (c *Calibration) Basis() (text string, doubtful bool) {
 	switch n := c.Noise; {
 	case len(c.Traces) == 0:
-		return "tasks take times that are usual on heddle's lab, not on your cluster: compare models with each other, not with a clock; --calibration RUN takes the times of a run of yours", true
+		return "tasks take times that are usual on heddle's lab, not on your cluster: compare models with each other, not with a clock; " +
+			"--calibration RUN takes the times of a run of yours", true
 	case n == nil || n.OffPct == nil:
 		return fmt.Sprintf("task times are those of %s", printable.Count(len(c.Traces), "trace")), false
 	default:
-		return fmt.Sprintf("task times are those of %s, whose replays are %+.1f %% off in mean completion", printable.Count(n.Runs, "run"), *n.OffPct), math.Abs(*n.OffPct) > mostOffPct
+		return fmt.Sprintf("task times are those of %s, whose replays are %+.1f %% off in mean completion",
+			printable.Count(n.Runs, "run"), *n.OffPct), math.Abs(*n.OffPct) > mostOffPct
 	}
 }
 
@@ -135,7 +137,8 @@ func (n *Noise) Interval(simulated []float64) (mean, lo, hi float64, ok bool) {
 		return mean, mean, mean, true
 	}
 	all := own + more + drift*drift
-	freedom := all * all / (own*own/float64(max(1, len(logs)-1)) + more*more/float64(n.Runs-1)) // by Welch and Satterthwaite; drift has no end of them
+	// by Welch and Satterthwaite; drift has no end of them
+	freedom := all * all / (own*own/float64(max(1, len(logs)-1)) + more*more/float64(n.Runs-1))
 	width := stats.Margin(math.Sqrt(all), freedom)
 	return mean, mean * math.Exp(-width), mean * math.Exp(width), true
 }

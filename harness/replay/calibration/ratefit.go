@@ -124,7 +124,8 @@ func (c *Calibration) fitRates(list []*recorded.Trace, given *recorded.Change) [
 			continue
 		}
 		if rate := int64(1000 * (1 << 20) / d); rate < leastRate {
-			c.Warnings = append(c.Warnings, fmt.Sprintf("%s: a rate of %d bytes/s, from a difference of %.0f +- %.0f ms for each MiB on %d samples, is rejected as too slow for anything that runs Hadoop; the replay has no limit there",
+			c.Warnings = append(c.Warnings, fmt.Sprintf("%s: a rate of %d bytes/s, from a difference of %.0f +- %.0f ms for each MiB on %d "+
+				"samples, is rejected as too slow for anything that runs Hadoop; the replay has no limit there",
 				f.name, rate, d, stderr, costs[f.with].samples))
 		} else {
 			*f.rate = rate

@@ -83,7 +83,9 @@ func (c *Calibration) fitSharing(list []*recorded.Trace, hostCores float64) {
 		c.OthersCores = others
 	}
 	if c.OthersCores >= leastOthers {
-		c.Warnings = append(c.Warnings, fmt.Sprintf("other programs used %.2f of the machine's %.3g cores (%.0f %%) while the traces were recorded: if they took them from the cluster, its tasks took longer for that, and the calibration supposes the same of all runs", others, machine, 100*others/machine))
+		c.Warnings = append(c.Warnings, fmt.Sprintf("other programs used %.2f of the machine's %.3g cores (%.0f %%) while the traces were "+
+			"recorded: if they took them from the cluster, its tasks took longer for that, and the calibration supposes the same of "+
+			"all runs", others, machine, 100*others/machine))
 	}
 }
 

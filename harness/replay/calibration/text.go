@@ -28,7 +28,8 @@ func (c *Calibration) Doc() doc.Doc {
 		}
 		costs.Add(doc.Words(f.name), doc.Fixed(f.Value, 0, "ms"), doc.Count(f.Samples), doc.Fixed(f.Error, 0, "ms"))
 	}
-	phases := &doc.Table{Name: "phases", Columns: []string{"workload", "phase", "takes alone", "attempts", "deviation", "for want of cores", "corrected by", "by locality, against node"}}
+	phases := &doc.Table{Name: "phases", Columns: []string{"workload", "phase",
+		"takes alone", "attempts", "deviation", "for want of cores", "corrected by", "by locality, against node"}}
 	for _, x := range c.Workloads {
 		for _, p := range []struct {
 			name string
@@ -51,7 +52,8 @@ func (c *Calibration) Doc() doc.Doc {
 				}
 			}
 			phases.Add(doc.Words(x.Workload), doc.Words(p.name), doc.Words(strings.Join(takes, " + ")), doc.Count(p.Samples),
-				doc.Fixed(p.ErrorPct, 1, "%"), doc.Signed(p.SharedPct, 0, "%"), doc.Signed(100*(p.Corrected-1), 1, "%"), doc.Words(strings.Join(levels, ", ")))
+				doc.Fixed(p.ErrorPct, 1, "%"), doc.Signed(p.SharedPct, 0, "%"),
+				doc.Signed(100*(p.Corrected-1), 1, "%"), doc.Words(strings.Join(levels, ", ")))
 		}
 	}
 	var facts doc.List
@@ -76,7 +78,8 @@ func (c *Calibration) Doc() doc.Doc {
 	for _, r := range []struct {
 		name, what string
 		rate       int64
-	}{{"disk", "A node's disk", c.DiskBytesPerSec}, {"link", "A node's link", c.LinkBytesPerSec}, {"uplink", "A rack's uplink", c.UplinkBytesPerSec}} {
+	}{{"disk", "A node's disk", c.DiskBytesPerSec}, {"link", "A node's link", c.LinkBytesPerSec},
+		{"uplink", "A rack's uplink", c.UplinkBytesPerSec}} {
 		switch {
 		case slices.Contains(c.FittedRates, r.name):
 			facts = append(facts, fmt.Sprintf("%s moves %.3g MB/s, fitted to what maps take by locality.", r.what, float64(r.rate)/1e6))

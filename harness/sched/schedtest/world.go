@@ -84,10 +84,12 @@ func dump(v *state.View) string {
 	}
 	fmt.Fprintln(&out, v.Now(), v.Active(), v.WaitingJobs(state.Map), v.WaitingJobs(state.Reduce))
 	for _, id := range v.Active() {
-		fmt.Fprintln(&out, id, v.Waiting(id, state.Map), v.Running(id, state.Map), v.WaitingCached(id), v.NextRerun(id), v.NextReduce(id), v.Used(id))
+		fmt.Fprintln(&out, id, v.Waiting(id, state.Map), v.Running(id, state.Map),
+			v.WaitingCached(id), v.NextRerun(id), v.NextReduce(id), v.Used(id))
 		for n := range state.NodeID(v.Nodes()) {
 			t, branch := v.WouldBind(id, n)
-			fmt.Fprint(&out, v.NextMap(id, n, state.LevelCache), v.NextMap(id, n, state.LevelNode), v.NextMap(id, n, state.LevelRack), t, branch, " ")
+			fmt.Fprint(&out, v.NextMap(id, n, state.LevelCache), v.NextMap(id, n, state.LevelNode),
+				v.NextMap(id, n, state.LevelRack), t, branch, " ")
 		}
 		for t := range state.TaskID(v.Tasks(id, state.Map) + v.Tasks(id, state.Reduce)) {
 			fmt.Fprint(&out, v.IsWaiting(id, t), v.RunsOn(id, t))

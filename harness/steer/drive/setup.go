@@ -22,7 +22,8 @@ const setupLimit = 20 * time.Second
 // readSetup asks the ResourceManager for the node labels, the queue and the settings
 // that steering needs.
 func readSetup(ctx context.Context, rm *yarnclient.RM) (steer.Setup, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, setupLimit, fmt.Errorf("the ResourceManager did not answer the questions about its labels and settings within %v", setupLimit))
+	ctx, cancel := context.WithTimeoutCause(ctx, setupLimit, fmt.Errorf("the ResourceManager did not answer the questions about its "+
+		"labels and settings within %v", setupLimit))
 	defer cancel()
 	var s steer.Setup
 	scheduler, err := rm.Scheduler(ctx)
@@ -37,10 +38,12 @@ func readSetup(ctx context.Context, rm *yarnclient.RM) (steer.Setup, error) {
 		return s, err
 	}
 	if s.Triples = triplesOf(labels); len(s.Triples) == 0 {
-		return s, errors.New("the cluster has no pool of labels (idle, and a00, m00, r00 and so on, all exclusive); heddle doctor says how to make one")
+		return s, errors.New("the cluster has no pool of labels (idle, and a00, m00, r00 and so on, all exclusive); heddle doctor says " +
+			"how to make one")
 	}
 	if s.Queue, s.Triples = queueWith(scheduler.Queues, s.Triples); s.Queue == "" {
-		return s, errors.New("no leaf queue has the capacity 100 % of all three labels of any number (a00, m00, r00 and so on); heddle doctor says how to set one up")
+		return s, errors.New("no leaf queue has the capacity 100 % of all three labels of any number (a00, m00, r00 and so on); heddle " +
+			"doctor says how to set one up")
 	}
 	property := func(name, otherwise string) string {
 		value, cerr := rm.Conf(ctx, name)
@@ -65,7 +68,8 @@ func readSetup(ctx context.Context, rm *yarnclient.RM) (steer.Setup, error) {
 		return s, err
 	}
 	if s.AMLabel == "" {
-		return s, fmt.Errorf("property %s is not set: ApplicationMasters need nodes with a label of their own; heddle doctor says how to set them up", require.Of("amLabel")[0].Property)
+		return s, fmt.Errorf("property %s is not set: ApplicationMasters need nodes with a label of their own; heddle doctor says how to "+
+			"set them up", require.Of("amLabel")[0].Property)
 	}
 	// A ResourceManager that keeps its scheduler settings only in a file does not
 	// answer this call. Then no call can change these settings either, and they count
