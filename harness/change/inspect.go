@@ -112,21 +112,7 @@ func Inspect(ctx context.Context, c *Target) (State, error) {
 		}
 	}
 	slices.SortFunc(s.Nodes, func(a, b Node) int { return strings.Compare(a.ID, b.ID) })
-	for _, l := range labels {
-		label := Label{Name: l.Name, Exclusive: l.Exclusive, Pool: require.InPool(l.Name), Nodes: []string{}}
-		for node, names := range labelOf {
-			if slices.Contains(names, l.Name) {
-				label.Nodes = append(label.Nodes, node)
-			}
-		}
-		slices.Sort(label.Nodes)
-		s.Labels = append(s.Labels, label)
-		if label.Pool && !label.Exclusive {
-			s.Warnings = append(s.Warnings, fmt.Sprintf("label %s of the pool is not exclusive: other jobs may use its nodes; remove it and "+
-				"let heddle labels prepare add it", l.Name))
-		}
-	}
-	slices.SortFunc(s.Labels, func(a, b Label) int { return strings.Compare(a.Name, b.Name) })
+	s.addLabels(labels, labelOf)
 	switch s.Hold {
 	case "held":
 		return s, nil
@@ -142,4 +128,22 @@ func Inspect(ctx context.Context, c *Target) (State, error) {
 		s.Warnings = append(s.Warnings, app+", which no running node has, and no harness steers: it waits for ever; kill it")
 	}
 	return s, nil
+}
+
+func (s *State) addLabels(labels []yarnclient.NodeLabel, labelOf map[string][]string) {
+	for _, l := range labels {
+		label := Label{Name: l.Name, Exclusive: l.Exclusive, Pool: require.InPool(l.Name), Nodes: []string{}}
+		for node, names := range labelOf {
+			if slices.Contains(names, l.Name) {
+				label.Nodes = append(label.Nodes, node)
+			}
+		}
+		slices.Sort(label.Nodes)
+		s.Labels = append(s.Labels, label)
+		if label.Pool && !label.Exclusive {
+			s.Warnings = append(s.Warnings, fmt.Sprintf("label %s of the pool is not exclusive: other jobs may use its nodes; remove it and "+
+				"let heddle labels prepare add it", l.Name))
+		}
+	}
+	slices.SortFunc(s.Labels, func(a, b Label) int { return strings.Compare(a.Name, b.Name) })
 }

@@ -118,9 +118,7 @@ func (u *undoing) undo(ctx context.Context, k known, list []Change) {
 			err = u.h.Held()
 		}
 		if err != nil {
-			for _, c := range list {
-				u.left(c, err.Error())
-			}
+			u.allLeft(list, err)
 			return
 		}
 		late := time.Since(start) >= k.patience
@@ -155,6 +153,12 @@ func (u *undoing) undo(ctx context.Context, k known, list []Change) {
 			}
 		}
 		list = again
+	}
+}
+
+func (u *undoing) allLeft(list []Change, err error) {
+	for _, c := range list {
+		u.left(c, err.Error())
 	}
 }
 

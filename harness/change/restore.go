@@ -136,13 +136,19 @@ func restore(ctx context.Context, c *Target, o RestoreOptions, copied notes) (Re
 		}
 	}
 	if err == nil && folder != "" && len(r.Left) == 0 {
-		var local *localJournal
-		if local, err = openLocal(folder); err == nil {
-			err = local.settle()
-			local.close()
-		}
+		err = settleIn(folder)
 	}
 	return r, err
+}
+
+// settleIn settles the journal's copy in a run's folder: all its changes are put back.
+func settleIn(folder string) error {
+	local, err := openLocal(folder)
+	if err != nil {
+		return err
+	}
+	defer local.close()
+	return local.settle()
 }
 
 // readLocal reads the journal's copy in a run folder. It ignores an incomplete

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -144,12 +145,12 @@ func (c Config) Validate() error {
 		}
 	}
 	wrong(!labName.MatchString(c.Name), "--name %q: want lower-case letters, digits and dashes, at most 32", c.Name)
-	wrong(c.Nodes < 1 || c.Nodes > 250, "--nodes %d: want 1 to 250", c.Nodes)
-	wrong(c.Racks < 1 || c.Racks > c.Nodes, "--racks %d: want 1 to the number of nodes, %d", c.Racks, c.Nodes)
-	wrong(c.Slots < 1 || c.Slots > 256, "--slots %d: want 1 to 256", c.Slots)
+	wrong(outside(c.Nodes, 1, 250), "--nodes %d: want 1 to 250", c.Nodes)
+	wrong(outside(c.Racks, 1, c.Nodes), "--racks %d: want 1 to the number of nodes, %d", c.Racks, c.Nodes)
+	wrong(outside(c.Slots, 1, 256), "--slots %d: want 1 to 256", c.Slots)
 	wrong(c.Container < 256*units.MiB || c.Container%units.MiB != 0, "--container %v: want whole MiB, 256MiB or more", c.Container)
 	for _, n := range c.CPUs {
-		wrong(n < 0 || n > 0 && n < 0.05, "--cpus %v: want 0.05 cores or more, or 0 for no limit", n)
+		wrong(n != 0 && n < 0.05, "--cpus %v: want 0.05 cores or more, or 0 for no limit", n)
 	}
 	wrong(c.Memory > 0 && units.Size(c.Memory) < c.minMemory(), "--memory %v: %d slots of %v, the daemons and the cache need %v; want "+
 		"that or more, or 0 for no limit",
@@ -158,22 +159,23 @@ func (c Config) Validate() error {
 		c.Hadoop, strings.Join(Hadoops(), ", "))
 	wrong(c.HadoopHome != "" && c.Hadoop != DefaultHadoop, "--hadoop %s and --hadoop-home %s: want one of them", c.Hadoop, c.HadoopHome)
 	wrong(c.Memory < 0 && c.Memory != AutoMemory, "--memory %v: want 0 or more", c.Memory)
-	wrong(c.Disk < 0 || c.Disk > 0 && c.Disk < 100e3, "--disk %v: want 100KB/s or more, or 0 for no limit", c.Disk)
-	wrong(c.Link < 0 || c.Link > 0 && c.Link < 125e3, "--link %v: want 1Mbit or more, or 0 for no limit", c.Link)
-	wrong(c.Uplink < 0 || c.Uplink > 0 && c.Uplink < 125e3, "--uplink %v: want 1Mbit or more, or 0 for no limit", c.Uplink)
-	wrong(c.Cache < 0 || c.Cache > 0 && c.Cache < units.MiB, "--cache %v: want 1MiB or more, or 0 for none", c.Cache)
+	wrong(c.Disk != 0 && c.Disk < 100e3, "--disk %v: want 100KB/s or more, or 0 for no limit", c.Disk)
+	wrong(c.Link != 0 && c.Link < 125e3, "--link %v: want 1Mbit or more, or 0 for no limit", c.Link)
+	wrong(c.Uplink != 0 && c.Uplink < 125e3, "--uplink %v: want 1Mbit or more, or 0 for no limit", c.Uplink)
+	wrong(c.Cache != 0 && c.Cache < units.MiB, "--cache %v: want 1MiB or more, or 0 for none", c.Cache)
 	wrong(c.BlockSize < 64*units.KiB || c.BlockSize%512 != 0, "--block-size %v: want a multiple of 512 bytes, 64KiB or more", c.BlockSize)
-	wrong(c.Replication < 1 || c.Replication > c.Nodes, "--replication %d: want 1 to the number of nodes, %d", c.Replication, c.Nodes)
+	wrong(outside(c.Replication, 1, c.Nodes), "--replication %d: want 1 to the number of nodes, %d", c.Replication, c.Nodes)
 	for flag, d := range map[string]units.Duration{"nm": c.NMHeartbeat, "am": c.AMHeartbeat} {
-		wrong(time.Duration(d) < 10*time.Millisecond || time.Duration(d) > time.Minute, "--%s-heartbeat %v: want 10ms to 1m", flag, d)
+		wrong(outside(time.Duration(d), 10*time.Millisecond, time.Minute), "--%s-heartbeat %v: want 10ms to 1m", flag, d)
 	}
-	wrong(time.Duration(c.NodeExpiry) < leastExpiry || time.Duration(c.NodeExpiry) > time.Hour,
-		"--node-expiry %v: want %v to 1h", c.NodeExpiry, leastExpiry)
+	wrong(outside(time.Duration(c.NodeExpiry), leastExpiry, time.Hour), "--node-expiry %v: want %v to 1h", c.NodeExpiry, leastExpiry)
 	wrong(c.NodeExpiry < 3*c.NMHeartbeat, "--node-expiry %v: want 3 heartbeats of a NodeManager or more, %v", c.NodeExpiry, 3*c.NMHeartbeat)
 	wrong(c.HA && c.Kerberos, "--ha: a lab with --kerberos has one NameNode and one ResourceManager")
 	wrong(c.Scheduler != Capacity && c.Scheduler != Fair, "--scheduler %q: want capacity or fair", c.Scheduler)
 	return errors.Join(errs...)
 }
+
+func outside[T cmp.Ordered](x, least, most T) bool { return x < least || x > most }
 
 // leastExpiry is the shortest time after which a node can count as lost. The
 // NameNode always waits for ten heartbeats of a DataNode, of a second each.

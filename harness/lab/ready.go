@@ -89,13 +89,8 @@ func (l *Lab) startMissing(ctx context.Context, say func(Event)) error {
 						return err
 					}
 				}
-				if err := l.awaitReady(asking, &seen, n, d); err != nil {
+				if err := l.serves(asking, &seen, n, d, fresh); err != nil {
 					return err
-				}
-				if d == resourceManager && n.name == l.master().name {
-					if err := unansweredAgain(asking, func() error { return l.makeLabels(asking, fresh) }); err != nil {
-						return err
-					}
 				}
 				mu.Lock()
 				defer mu.Unlock()
@@ -112,6 +107,14 @@ func (l *Lab) startMissing(ctx context.Context, say func(Event)) error {
 		return fmt.Errorf("wait for %s: %w; logs are in %s", strings.Join(names, ", "), err, l.path("nodes", "*", "log"))
 	}
 	return err
+}
+
+// serves waits until a daemon is ready, and has the ResourceManager make its labels.
+func (l *Lab) serves(ctx context.Context, seen *registrations, n node, d daemon, fresh bool) error {
+	if err := l.awaitReady(ctx, seen, n, d); err != nil || d != resourceManager || n.name != l.master().name {
+		return err
+	}
+	return unansweredAgain(ctx, func() error { return l.makeLabels(ctx, fresh) })
 }
 
 // startsAfter returns a function that waits for what a daemon needs at its start, or

@@ -85,15 +85,10 @@ func Up(ctx context.Context, c Config, progress func(Event)) (*Lab, error) {
 			return nil, err
 		}
 		return l, nil
-	case c.HA != l.Cfg.HA && l.hasData():
-		return nil, fmt.Errorf("bring lab %s up with ha %v: its HDFS was made with ha %v; 'heddle lab down --purge --name %s' drops it",
-			c.Name, c.HA, l.Cfg.HA, c.Name)
-	case c.Hadoop != l.Cfg.Hadoop && l.hasData():
-		return nil, fmt.Errorf("bring lab %s up with Hadoop %s: its HDFS was made with %s; 'heddle lab down --purge --name %s' drops it",
-			c.Name, c.Hadoop, l.Cfg.Hadoop, c.Name)
-	case c.Nodes < l.Cfg.Nodes && l.hasData():
-		return nil, fmt.Errorf("bring lab %s up with %d nodes: its HDFS has data on %d; 'heddle lab down --purge --name %s' drops it",
-			c.Name, c.Nodes, l.Cfg.Nodes, c.Name)
+	case l.hasData():
+		if err := l.fits(c); err != nil {
+			return nil, err
+		}
 	}
 
 	l, err = prepare(ctx, c, say)
@@ -109,6 +104,22 @@ func Up(ctx context.Context, c Config, progress func(Event)) (*Lab, error) {
 		return nil, fmt.Errorf("bring lab %s up: %w", c.Name, errors.Join(err, l.down(clean, false)))
 	}
 	return l, nil
+}
+
+// fits refuses settings that the data in the lab's HDFS cannot be kept with.
+func (l *Lab) fits(c Config) error {
+	switch {
+	case c.HA != l.Cfg.HA:
+		return fmt.Errorf("bring lab %s up with ha %v: its HDFS was made with ha %v; 'heddle lab down --purge --name %s' drops it",
+			c.Name, c.HA, l.Cfg.HA, c.Name)
+	case c.Hadoop != l.Cfg.Hadoop:
+		return fmt.Errorf("bring lab %s up with Hadoop %s: its HDFS was made with %s; 'heddle lab down --purge --name %s' drops it",
+			c.Name, c.Hadoop, l.Cfg.Hadoop, c.Name)
+	case c.Nodes < l.Cfg.Nodes:
+		return fmt.Errorf("bring lab %s up with %d nodes: its HDFS has data on %d; 'heddle lab down --purge --name %s' drops it",
+			c.Name, c.Nodes, l.Cfg.Nodes, c.Name)
+	}
+	return nil
 }
 
 // prepare does the first steps of Up, which start no process: it finds Hadoop,

@@ -35,17 +35,8 @@ type QueueSetting struct {
 // enough. conf has the scheduler's settings by full property name; nil stands for
 // what s shows of them. The queue's own settings come first. The error says which other queue has a part of a label.
 func LackingQueueSettings(s yarnclient.Scheduler, conf map[string]string, queue string, labels Labels) ([]QueueSetting, error) {
-	const legacy = Queues + "legacy-queue-mode.enabled"
-	switch q := s.Queue(queue); {
-	case queue == "":
-		return nil, errors.New("the scheduler has no leaf queue but those that YARN makes by itself; add one in capacity-scheduler.xml")
-	case q == nil || !q.Leaf:
-		return nil, fmt.Errorf("there is no leaf queue %q", queue)
-	case q.AutoCreated:
-		return nil, fmt.Errorf("queue %s was made by YARN and has no settings of its own; name another leaf queue with --queue", queue)
-	case q.Terms == "mixed" || conf[legacy] == "false":
-		return nil, fmt.Errorf("queue %s: without %s, the ResourceManager shows no capacity of labels that no node has, "+
-			"so nothing can be steered; set it to true", queue, legacy)
+	if err := steerable(s, conf, queue); err != nil {
+		return nil, err
 	}
 	rows := Of("queueLabels")
 	capacity, access := rows[0], rows[1]
@@ -73,11 +64,9 @@ func LackingQueueSettings(s yarnclient.Scheduler, conf map[string]string, queue 
 			if label == labels.Masters && !none(has) {
 				continue
 			}
-			for _, other := range s.Queues {
-				if given := conf[capacity.In(other.Path, label)]; other.Parent == q.Parent && other.Path != path && !none(given) {
-					return nil, fmt.Errorf("queue %s has the capacity %s of label %s, which %s needs the whole of; "+
-						"set it to 0 in the same terms, or name the queue with --queue", other.Path, given, label, path)
-				}
+			if other, given := sibling(s, conf, q, func(path string) string { return capacity.In(path, label) }); other != "" {
+				return nil, fmt.Errorf("queue %s has the capacity %s of label %s, which %s needs the whole of; "+
+					"set it to 0 in the same terms, or name the queue with --queue", other, given, label, path)
 			}
 			if has != value && (none(has) || q.Terms != yarnclient.InWeights) {
 				lacking = append(lacking, QueueSetting{capacity, path, name, conf[name], value, ""})
@@ -85,6 +74,33 @@ func LackingQueueSettings(s yarnclient.Scheduler, conf map[string]string, queue 
 		}
 	}
 	return lacking, nil
+}
+
+// sibling returns a queue beside q that has some of a capacity, and how much.
+func sibling(s yarnclient.Scheduler, conf map[string]string, q *yarnclient.Queue, capacity func(path string) string) (path, given string) {
+	for _, other := range s.Queues {
+		if given := conf[capacity(other.Path)]; other.Parent == q.Parent && other.Path != q.Path && !none(given) {
+			return other.Path, given
+		}
+	}
+	return "", ""
+}
+
+// steerable refuses a queue whose jobs cannot be steered.
+func steerable(s yarnclient.Scheduler, conf map[string]string, queue string) error {
+	const legacy = Queues + "legacy-queue-mode.enabled"
+	switch q := s.Queue(queue); {
+	case queue == "":
+		return errors.New("the scheduler has no leaf queue but those that YARN makes by itself; add one in capacity-scheduler.xml")
+	case q == nil || !q.Leaf:
+		return fmt.Errorf("there is no leaf queue %q", queue)
+	case q.AutoCreated:
+		return fmt.Errorf("queue %s was made by YARN and has no settings of its own; name another leaf queue with --queue", queue)
+	case q.Terms == "mixed" || conf[legacy] == "false":
+		return fmt.Errorf("queue %s: without %s, the ResourceManager shows no capacity of labels that no node has, "+
+			"so nothing can be steered; set it to true", queue, legacy)
+	}
+	return nil
 }
 
 // seen returns the labels of queues and their capacities that the scheduler shows,

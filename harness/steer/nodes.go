@@ -204,34 +204,7 @@ func (c *Core) sawNodes(list []yarnclient.Node, sent time.Time) {
 	}
 	listed := map[*node]bool{}
 	for _, info := range list {
-		n := c.byID[info.ID]
-		if n == nil {
-			n = c.cameBackAs(info)
-		}
-		switch running := info.State == "RUNNING"; {
-		case n == nil:
-			if c.Setup.worker(info) {
-				c.addNode(info)
-				if n = c.byID[info.ID]; n != nil {
-					n.move(idleLabel, n.offer)
-				}
-			} else {
-				c.gate.mend(info)
-			}
-		case !running && n.up:
-			n.lost(info.State)
-		case running && !n.up:
-			n.up = true
-			n.size.registered(n.size.full)
-			n.size.follow()
-			c.state.NodeUp(n.id)
-			n.move(idleLabel, n.offer)
-		case running && n.active == nil && len(c.moves.to) == 0 && c.moves.calls == 0 && info.Label() != n.label:
-			// Either a call that changes the node's label timed out and took effect
-			// later, or somebody else has set the label.
-			c.log(Warn, "a node has another label than it was given; it is parked again", "node", n.name, "label", info.Label(), "given", n.label)
-			n.move(idleLabel, nil)
-		}
+		n := c.sawState(info)
 		listed[n] = true
 		if n == nil || !n.up || n.active != nil {
 			continue
@@ -259,6 +232,40 @@ func (c *Core) sawNodes(list []yarnclient.Node, sent time.Time) {
 			n.lost("unknown to the ResourceManager")
 		}
 	}
+}
+
+// sawState handles whether a listed node runs, and its label. It returns the node, or nil
+// if steering has no use for it.
+func (c *Core) sawState(info yarnclient.Node) *node {
+	n := c.byID[info.ID]
+	if n == nil {
+		n = c.cameBackAs(info)
+	}
+	switch running := info.State == "RUNNING"; {
+	case n == nil:
+		if c.Setup.worker(info) {
+			c.addNode(info)
+			if n = c.byID[info.ID]; n != nil {
+				n.move(idleLabel, n.offer)
+			}
+		} else {
+			c.gate.mend(info)
+		}
+	case !running && n.up:
+		n.lost(info.State)
+	case running && !n.up:
+		n.up = true
+		n.size.registered(n.size.full)
+		n.size.follow()
+		c.state.NodeUp(n.id)
+		n.move(idleLabel, n.offer)
+	case running && n.active == nil && len(c.moves.to) == 0 && c.moves.calls == 0 && info.Label() != n.label:
+		// Either a call that changes the node's label timed out and took effect
+		// later, or somebody else has set the label.
+		c.log(Warn, "a node has another label than it was given; it is parked again", "node", n.name, "label", info.Label(), "given", n.label)
+		n.move(idleLabel, nil)
+	}
+	return n
 }
 
 // missingFor is how long a node may take to register with a restarted

@@ -46,22 +46,7 @@ func (j *job) reducesMayCome() bool {
 // sawPending takes in the container requests that the ApplicationMaster waits for. sent
 // is the time when the call for them began.
 func (j *job) sawPending(rows []yarnclient.ResourceRequest, sent time.Time) {
-	var pending [2]int32
-	failed := int32(0)
-	for _, r := range rows {
-		if r.Name != "*" {
-			continue
-		}
-		switch r.Priority {
-		case yarnclient.PriorityReduce:
-			pending[state.Reduce] += int32(r.Containers)
-		case yarnclient.PriorityFailedMap:
-			failed += int32(r.Containers)
-		}
-		if k, task := kindOf(r.Priority); task && k == state.Map {
-			pending[state.Map] += int32(r.Containers)
-		}
-	}
+	pending, failed := countAsked(rows)
 	if pending[state.Reduce] > 0 && j.awaitsOutput(sent) {
 		pending[state.Reduce] = 0
 	}
@@ -95,6 +80,26 @@ func (j *job) sawPending(rows []yarnclient.ResourceRequest, sent time.Time) {
 	if more {
 		j.core.offerAll()
 	}
+}
+
+// countAsked counts the containers that rows of requests are for, by kind of task, and those for
+// maps that failed.
+func countAsked(rows []yarnclient.ResourceRequest) (pending [2]int32, failed int32) {
+	for _, r := range rows {
+		if r.Name != "*" {
+			continue
+		}
+		switch r.Priority {
+		case yarnclient.PriorityReduce:
+			pending[state.Reduce] += int32(r.Containers)
+		case yarnclient.PriorityFailedMap:
+			failed += int32(r.Containers)
+		}
+		if k, task := kindOf(r.Priority); task && k == state.Map {
+			pending[state.Map] += int32(r.Containers)
+		}
+	}
+	return pending, failed
 }
 
 // withdrawReduces no longer counts those reduces as waiting for which the

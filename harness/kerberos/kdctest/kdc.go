@@ -251,6 +251,11 @@ func (k *KDC) answer(ask []byte) ([]byte, error) {
 		k.Logins.Add(1)
 		return k.give(msgtype.KRB_AS_REP, body, body.CName, now, now.Add(k.Life), now.Add(k.Renewable), key, kvno, keyusage.AS_REP_ENCPART)
 	}
+	return k.service(ask)
+}
+
+// service answers a request for a ticket for a service, or for a renewed one.
+func (k *KDC) service(ask []byte) ([]byte, error) {
 	var more messages.TGSReq
 	if err := more.Unmarshal(ask); err != nil {
 		return nil, err

@@ -92,28 +92,10 @@ func (c *Calibration) correct(list []*recorded.Trace, fits []*rateFit, replay Re
 		if c.AMStart.Samples > 0 && start.Value > 0 {
 			ratios = append(ratios, measuredStart.Value/start.Value)
 		}
-		for key, m := range measured {
-			if s := simulated[key]; s != nil && s.sum > 0 && m.sum > 0 {
-				ratios = append(ratios, m.mean()/s.mean())
-			}
-		}
+		ratios = append(ratios, ratiosOf(measured, simulated)...)
 		slices.Sort(ratios)
 		to.next(ratios)
-		for i := range c.Workloads {
-			w := &c.Workloads[i]
-			for k, p := range []*Phase{&w.Map, &w.Reduce} {
-				key := phaseKey{w.Workload, traces.TaskKind(k)}
-				m, s := measured[key], simulated[key]
-				if m == nil || s == nil || s.sum == 0 {
-					continue
-				}
-				factor := to.factor(m.mean() / s.mean())
-				p.FixedMs *= factor
-				p.MsPerMiB *= factor
-				p.Corrected *= factor
-				p.Spread = narrowed(p.Spread, min(max(m.spread()/s.spread(), 0.5), 1))
-			}
-		}
+		c.correctPhases(measured, simulated, &to)
 		if c.AMStart.Samples > 0 && start.Value > 0 {
 			c.AMStart = alone(c.AMStart, measuredStart, start, to.factor(measuredStart.Value/start.Value))
 		}
@@ -124,6 +106,35 @@ func (c *Calibration) correct(list []*recorded.Trace, fits []*rateFit, replay Re
 	}
 	c.Noise = noiseOf(again)
 	return misfit(again)
+}
+
+// ratiosOf returns how far each phase's time in the replays is off.
+func ratiosOf(measured, simulated map[phaseKey]*moments) (ratios []float64) {
+	for key, m := range measured {
+		if s := simulated[key]; s != nil && s.sum > 0 && m.sum > 0 {
+			ratios = append(ratios, m.mean()/s.mean())
+		}
+	}
+	return ratios
+}
+
+// correctPhases takes each phase's times closer to what was measured.
+func (c *Calibration) correctPhases(measured, simulated map[phaseKey]*moments, to *steps) {
+	for i := range c.Workloads {
+		w := &c.Workloads[i]
+		for k, p := range []*Phase{&w.Map, &w.Reduce} {
+			key := phaseKey{w.Workload, traces.TaskKind(k)}
+			m, s := measured[key], simulated[key]
+			if m == nil || s == nil || s.sum == 0 {
+				continue
+			}
+			factor := to.factor(m.mean() / s.mean())
+			p.FixedMs *= factor
+			p.MsPerMiB *= factor
+			p.Corrected *= factor
+			p.Spread = narrowed(p.Spread, min(max(m.spread()/s.spread(), 0.5), 1))
+		}
+	}
 }
 
 // turn corrects the times to launch a container and to free the one before by how far the

@@ -135,11 +135,6 @@ const mostContention = 10
 // check refuses a calibration with a number that is negative, not finite, or too
 // large to be a time.
 func (c *Calibration) check() error {
-	figures := []float64{
-		float64(c.LinkBytesPerSec), float64(c.UplinkBytesPerSec), float64(c.DiskBytesPerSec), float64(c.AMBeatMs), c.Sharing,
-		c.HostCores, c.MasterCores, c.MastersUp, c.OthersCores,
-		c.AMStart.Value, c.Finish.Value, c.Turnover.Value, c.TaskStart.Value, c.LaunchMs, c.FreeMs,
-	}
 	if n := c.Noise; n != nil && !(n.Runs >= 0 && n.Measured >= 0 && n.Measured <= mostNoise && n.Simulated >= 0 && n.Simulated <= mostNoise) {
 		return fmt.Errorf("noise: %d runs, measured %v, simulated %v: want 0 runs or more, and deviations from 0 to %d",
 			n.Runs, n.Measured, n.Simulated, mostNoise)
@@ -149,6 +144,21 @@ func (c *Calibration) check() error {
 	}
 	if c.AMMemoryMB < 0 || c.AMMemoryMB > mostAMMemoryMB {
 		return fmt.Errorf("amMemoryMB %d: want 0 to %d", c.AMMemoryMB, mostAMMemoryMB)
+	}
+	for _, x := range c.figures() {
+		if !(x >= 0 && x < 1e12) {
+			return fmt.Errorf("figure %v: it must be 0 or more", x)
+		}
+	}
+	return nil
+}
+
+// figures are all numbers that may be any, from 0.
+func (c *Calibration) figures() []float64 {
+	figures := []float64{
+		float64(c.LinkBytesPerSec), float64(c.UplinkBytesPerSec), float64(c.DiskBytesPerSec), float64(c.AMBeatMs), c.Sharing,
+		c.HostCores, c.MasterCores, c.MastersUp, c.OthersCores,
+		c.AMStart.Value, c.Finish.Value, c.Turnover.Value, c.TaskStart.Value, c.LaunchMs, c.FreeMs,
 	}
 	if c.Load != nil {
 		figures = append(figures, c.Load.Idle)
@@ -170,10 +180,5 @@ func (c *Calibration) check() error {
 			figures = append(append(figures, p.FixedMs, p.MsPerMiB, p.SpreadMiB), p.Spread...)
 		}
 	}
-	for _, x := range figures {
-		if !(x >= 0 && x < 1e12) {
-			return fmt.Errorf("figure %v: it must be 0 or more", x)
-		}
-	}
-	return nil
+	return figures
 }

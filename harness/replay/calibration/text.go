@@ -16,11 +16,8 @@ func (c *Calibration) Doc() doc.Doc {
 		name string
 		Figure
 	}{
-		{amStartCost.name, c.AMStart},
-		{finishCost.name, c.Finish},
-		{turnoverCost.name, c.Turnover},
-		{labelCost.name, c.Label},
-		{taskStartCost.name, c.TaskStart},
+		{amStartCost.name, c.AMStart}, {finishCost.name, c.Finish}, {turnoverCost.name, c.Turnover},
+		{labelCost.name, c.Label}, {taskStartCost.name, c.TaskStart},
 	} {
 		if f.Samples == 0 {
 			costs.Add(doc.Words(f.name+" (default)"), doc.Words("-"), doc.Count(0), doc.Words("-"))

@@ -80,25 +80,9 @@ var usage = map[string]struct {
 }
 
 func (s *scenario) run(d *datadriven.TestData) (string, error) {
-	args, words := map[string]string{}, []string{}
-	use, known := usage[d.Cmd]
-	for _, a := range d.CmdArgs {
-		switch {
-		case len(a.Vals) == 0:
-			words = append(words, a.Key)
-		case known && use.values != "" && !slices.Contains(strings.Fields(use.values), a.Key):
-			return "", fmt.Errorf("%s has no value %s", d.Cmd, a.Key)
-		default:
-			args[a.Key] = strings.Join(a.Vals, ",")
-		}
-	}
-	switch {
-	case !known:
-		return "", fmt.Errorf("no command %q", d.Cmd)
-	case len(words) < use.words:
-		return "", fmt.Errorf("%s takes %d words or more", d.Cmd, use.words)
-	case s.model == nil && !slices.Contains([]string{"model", "cluster"}, d.Cmd):
-		return "", fmt.Errorf("%s needs a model before it", d.Cmd)
+	args, words, err := s.arguments(d)
+	if err != nil {
+		return "", err
 	}
 	switch d.Cmd {
 	case "model":
@@ -131,44 +115,72 @@ func (s *scenario) run(d *datadriven.TestData) (string, error) {
 			err = errors.Join(err, s.end(id, t, d.Cmd == "fail", true))
 		}
 		return "", err
-	case "down", "up":
-		n, err := s.node(words[0])
-		if err != nil {
-			return "", err
+	case "down", "up", "capacity", "cached", "uncached":
+		return "", s.change(d.Cmd, words)
+	case "state":
+		return s.show(), nil
+	}
+	return "", nil
+}
+
+// arguments returns a command's values by name, and its words.
+func (s *scenario) arguments(d *datadriven.TestData) (args map[string]string, words []string, err error) {
+	args = map[string]string{}
+	use, known := usage[d.Cmd]
+	for _, a := range d.CmdArgs {
+		switch {
+		case len(a.Vals) == 0:
+			words = append(words, a.Key)
+		case known && use.values != "" && !slices.Contains(strings.Fields(use.values), a.Key):
+			return nil, nil, fmt.Errorf("%s has no value %s", d.Cmd, a.Key)
+		default:
+			args[a.Key] = strings.Join(a.Vals, ",")
 		}
-		change := s.state.NodeDown
-		if d.Cmd == "up" {
-			change = s.state.NodeUp
-		}
-		change(n)
+	}
+	switch {
+	case !known:
+		return nil, nil, fmt.Errorf("no command %q", d.Cmd)
+	case len(words) < use.words:
+		return nil, nil, fmt.Errorf("%s takes %d words or more", d.Cmd, use.words)
+	case s.model == nil && !slices.Contains([]string{"model", "cluster"}, d.Cmd):
+		return nil, nil, fmt.Errorf("%s needs a model before it", d.Cmd)
+	}
+	return args, words, nil
+}
+
+// change makes a change of a node.
+func (s *scenario) change(what string, words []string) error {
+	at := 0
+	if strings.HasSuffix(what, "cached") {
+		at = 2 // after the job and its task
+	}
+	n, err := s.node(words[at])
+	if err != nil {
+		return err
+	}
+	switch what {
+	case "down":
+		s.state.NodeDown(n)
+	case "up":
+		s.state.NodeUp(n)
 	case "capacity":
-		n, err := s.node(words[0])
-		if err != nil {
-			return "", err
-		}
 		slots, err := strconv.ParseInt(words[1], 10, 16)
 		if err != nil || slots < 0 {
-			return "", fmt.Errorf("capacity %s: want a number of slots", words[1])
+			return fmt.Errorf("capacity %s: want a number of slots", words[1])
 		}
 		s.state.SetCapacity(n, slotSize.Times(int32(slots)))
 	case "cached", "uncached":
 		id, tasks, err := s.tasks(words[:2])
 		if err != nil {
-			return "", err
-		}
-		n, err := s.node(words[2])
-		if err != nil {
-			return "", err
+			return err
 		}
 		change := s.state.Cached
-		if d.Cmd == "uncached" {
+		if what == "uncached" {
 			change = s.state.Uncached
 		}
 		change(id, tasks[0], n)
-	case "state":
-		return s.show(), nil
 	}
-	return "", nil
+	return nil
 }
 
 func (s *scenario) newModel(name string, p sched.Params) (sched.Model, error) {
