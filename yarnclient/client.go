@@ -23,8 +23,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/url"
@@ -247,32 +245,6 @@ func (c *client) do(ctx context.Context, r request) (answer, error) {
 	}
 }
 
-// mayPass reports whether the error err of a call is temporary, so that a call
-// that only reads can be repeated.
-func mayPass(err error) bool {
-	var e *RequestError
-	cutOff := errors.As(err, &e) && e.Status == http.StatusOK && errors.Is(err, io.ErrUnexpectedEOF)
-	return cutOff || errors.Is(err, ErrUnreachable) || errors.Is(err, ErrUnavailable) || errors.Is(err, ErrStandby)
-}
-
-// backoff returns a random time to wait before a call is repeated: between 50 %
-// and 100 % of a limit that doubles from 100 ms up to 2 s.
-func backoff(attempt int) time.Duration {
-	d := min(100*time.Millisecond<<min(attempt, 10), 2*time.Second)
-	return d - rand.N(d/2)
-}
-
-func wait(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-t.C:
-		return nil
-	}
-}
-
 // exchange sends the request r once to the daemon at the address base and
 // returns the answer, which may be a redirect. Any failure is a *RequestError.
 func (c *client) exchange(ctx context.Context, base string, r request) (answer, error) {
@@ -295,7 +267,8 @@ func (c *client) exchange(ctx context.Context, base string, r request) (answer, 
 	if err != nil {
 		return answer{}, c.failed(ctx, base, r, resp, err)
 	}
-	a := answer{base: base, status: resp.StatusCode(), location: resp.Header().Get("Location"), date: resp.Header().Get("Date"), body: resp.Body()}
+	a := answer{base: base, status: resp.StatusCode(), body: resp.Body(),
+		location: resp.Header().Get("Location"), date: resp.Header().Get("Date")}
 	if a.status >= 300 {
 		a.body = blotted(a.body, r.secrets)
 	}

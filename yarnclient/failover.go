@@ -3,9 +3,12 @@ package yarnclient
 import (
 	"context"
 	"errors"
+	"io"
+	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 )
 
 // send makes a call at the active ResourceManager. If the daemon is a standby
@@ -145,4 +148,30 @@ func (c *client) findActive(ctx context.Context) (string, error) {
 	}
 	cause := withKind(errors.New("no active ResourceManager: "+strings.Join(said, "; ")), kinds...)
 	return "", c.errorOf(c.addresses[0], probe, 0, cause, "'yarn rmadmin -getAllServiceState' shows their states")
+}
+
+// mayPass reports whether the error err of a call is temporary, so that a call
+// that only reads can be repeated.
+func mayPass(err error) bool {
+	var e *RequestError
+	cutOff := errors.As(err, &e) && e.Status == http.StatusOK && errors.Is(err, io.ErrUnexpectedEOF)
+	return cutOff || errors.Is(err, ErrUnreachable) || errors.Is(err, ErrUnavailable) || errors.Is(err, ErrStandby)
+}
+
+// backoff returns a random time to wait before a call is repeated: between 50 %
+// and 100 % of a limit that doubles from 100 ms up to 2 s.
+func backoff(attempt int) time.Duration {
+	d := min(100*time.Millisecond<<min(attempt, 10), 2*time.Second)
+	return d - rand.N(d/2)
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-t.C:
+		return nil
+	}
 }
