@@ -119,9 +119,7 @@ type collector struct {
 	coming    map[traces.Attempt]decision // of attempts that start at the time of their decision's outcome
 	sizes     []int64                     // each node's MiB for containers at the start
 	up        map[int32]int64             // when nodes last came up
-	down      map[int32]int               // open marks of nodes: places in d.marks
-	slow      map[int32]int
-	small     map[int32]int
+	lasting   map[lasting]int             // places in d.marks
 	begun     bool
 	submitted bool
 	header    traces.Header
@@ -135,8 +133,7 @@ func newCollector(h traces.Header, most int) *collector {
 		most: most, header: h,
 		nodes: map[traces.Node]int32{}, jobs: map[traces.JobID]int32{}, strings: map[string]int32{"": 0},
 		running: map[traces.Attempt]int{}, bars: map[traces.Attempt]int{}, masters: map[traces.JobID]int{}, waiting: map[traces.Task]int64{},
-		decided: map[int64]decision{}, coming: map[traces.Attempt]decision{}, up: map[int32]int64{}, down: map[int32]int{},
-		slow: map[int32]int{}, small: map[int32]int{},
+		decided: map[int64]decision{}, coming: map[traces.Attempt]decision{}, up: map[int32]int64{}, lasting: map[lasting]int{},
 	}
 	c.d = data{strings: []string{""}, end: unknown}
 	for _, n := range h.Cluster.Nodes {
