@@ -54,7 +54,7 @@ func (r *Runner) checkCheckout() error {
 		"bin/functions/load_config.py", "bin/functions/monitor.py", "bin/functions/workload_functions.sh",
 	} {
 		if _, err := os.Stat(filepath.Join(r.env.Checkout, name)); err != nil {
-			return fmt.Errorf("hibench: checkout %s: it is no HiBench checkout with %s: %w", r.env.Checkout, r.spec, err)
+			return fmt.Errorf("hibench: checkout %s: it is no HiBench checkout: %w", r.env.Checkout, err)
 		}
 	}
 	return r.checkPrograms()
