@@ -2,14 +2,12 @@ package cmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"runtime"
 	"sync"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -19,9 +17,15 @@ import (
 	"heddle/harness/runs"
 )
 
+type agentOptions struct {
+	agent.Options
+	Resident []string `flag:"resident" text:"keep the files at PATH in memory, so that they are not read from a slow disk; may be repeated" of:"PATH"`
+	Watchdog bool     `flag:"watchdog" text:"put the cluster back as it was if a harness died while it steered"`
+	inCluster
+}
+
 func agentCommand() *cli.Command {
-	var o agent.Options
-	return &cli.Command{
+	return command(&cli.Command{
 		Name:  "agent",
 		Usage: "serve this node's metrics over HTTP",
 		Description: `Samples CPU, load, memory, disks and network once a second. It serves the samples to
@@ -45,63 +49,48 @@ With --watchdog it also watches a cluster. If a harness dies while it steers, th
 agent does what 'heddle restore' does. Several agents may watch one cluster.
 
    heddle agent --watchdog --cluster /etc/heddle/blue.yaml`,
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "listen", Destination: &o.Listen, Usage: fmt.Sprintf("`ADDR` to serve on, host:port (default: with TLS :%[1]d, without 127.0.0.1:%[1]d)", agent.DefaultPort)},
-			&cli.StringFlag{Name: "token-file", Destination: &o.TokenFile, Usage: "`FILE` with one or two bearer tokens, mode 0600"},
-			&cli.StringFlag{Name: "cgroup", Destination: &o.Sample.Cgroup, Usage: "measure the control group `PATH` and this network namespace, not the host"},
-			&cli.StringFlag{Name: "node", Destination: &o.Node, Usage: "`NAME` of the node as Hadoop knows it (default: the hostname)"},
-			&cli.DurationFlag{Name: "interval", Destination: &o.Interval, Usage: "`TIME` between samples", Value: time.Second},
-			&cli.DurationFlag{Name: "keep", Destination: &o.Keep, Usage: "how long samples stay in memory", Value: time.Hour},
-			&cli.StringFlag{Name: "tls-cert", Destination: &o.TLSCert, Usage: "PEM `FILE` with this node's certificate; serves HTTPS"},
-			&cli.StringFlag{Name: "tls-key", Destination: &o.TLSKey, Usage: "PEM `FILE` with the certificate's key"},
-			&cli.BoolFlag{Name: "allow-drop-caches", Destination: &o.AllowDropCaches, Usage: "let clients empty the page cache, for cold reads: with --cgroup that group's, otherwise the machine's"},
-			&cli.StringFlag{Name: "drop-caches-socket", Destination: &o.Sample.DropSocket, Usage: "as --allow-drop-caches, for an agent that is not root: the service behind the Unix socket at `PATH` empties the machine's page cache"},
-			&cli.StringSliceFlag{Name: "resident", Usage: "keep the files at `PATH` in memory, so that they are not read from a slow disk"},
-			&cli.BoolFlag{Name: "watchdog", Usage: "put the cluster back as it was if a harness died while it steered"},
-			clusterFlag(),
-		},
-		Action: func(c *cli.Context) error { return runAgent(c, o) },
-	}
+	}, &agentOptions{inCluster: onLab()}, runAgent)
 }
 
-func runAgent(c *cli.Context, o agent.Options) error {
+func runAgent(c *cli.Context, given *agentOptions, _ []string) error {
+	o := given.Options
 	if runtime.GOOS != "linux" && (o.Sample.Cgroup != "" || o.AllowDropCaches) {
 		return withCode(exitCluster, fmt.Errorf("agent: --cgroup and --allow-drop-caches need Linux, and this is %s", runtime.GOOS))
 	}
 	if o.Sample.Cgroup != "" && o.Sample.DropSocket != "" {
-		return withCode(exitUsage, errors.New("agent: --drop-caches-socket empties the machine's page cache, not that of --cgroup; leave one out"))
+		return usagef("agent: --drop-caches-socket empties the machine's page cache, not that of --cgroup; leave one out")
 	}
 	o.AllowDropCaches = o.AllowDropCaches || o.Sample.DropSocket != ""
 	o.Version, o.Log = runs.ThisBuild().Version, newLog(c)
 	if o.TokenFile == "" {
 		var err error
 		if o.TokenFile, err = ownToken("agent.token"); err != nil {
-			return withCode(exitUsage, fmt.Errorf("%w; give one with --token-file", err))
+			return usagef("%w; give one with --token-file", err)
 		}
 		o.Log.Info("token", "file", o.TokenFile)
 	}
 	a, err := agent.New(o)
 	if err != nil {
-		return withCode(exitUsage, err)
+		return usage(err)
 	}
-	if bytes, err := node.Resident(c.StringSlice("resident")...); err != nil {
+	if bytes, err := node.Resident(given.Resident...); err != nil {
 		o.Log.Warn("resident", "error", err, "bytes", bytes)
 	}
 	defer rereadAtHangup(c, a)()
-	if !c.Bool("watchdog") {
+	if !given.Watchdog {
 		putsBack(c, "nothing; connections are being closed", "there was nothing to put back")
 		return a.Run(c.Context)
 	}
-	file, err := loadCluster(c.String("cluster"))
+	file, err := loadCluster(given.Cluster)
 	if err != nil {
 		return err
 	}
 	cluster, err := change.Connect(file)
 	if err != nil {
-		return withCode(exitUsage, err)
+		return usage(err)
 	}
 	defer cluster.Close()
-	putsBack(c, "what a dead harness left changed on "+c.String("cluster")+", if that has begun", "heddle restore --cluster "+c.String("cluster"))
+	putsBack(c, "what a dead harness left changed on "+given.Cluster+", if that has begun", "heddle restore --cluster "+given.Cluster)
 	ctx, stop := context.WithCancel(c.Context)
 	var watch sync.WaitGroup
 	watch.Go(func() { change.Watch(ctx, cluster, "heddle agent --watchdog", o.Log) })

@@ -24,7 +24,7 @@ func TestAgentRefuses(t *testing.T) {
 	}{
 		{[]string{"--bogus"}, exitUsage},
 		{[]string{"extra"}, exitUsage},
-		{[]string{"--interval", "soon"}, exitUsage},
+		{[]string{"--set", "interval=soon"}, exitUsage},
 		{[]string{"--token-file", token + ".none"}, exitUsage},
 		{[]string{"--token-file", token, "--listen", "nowhere"}, exitUsage},
 		{[]string{"--token-file", token, "--listen", ":99999"}, exitUsage},

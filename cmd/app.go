@@ -12,26 +12,19 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"heddle/harness/config"
 	"heddle/harness/nearest"
+	"heddle/harness/option"
 	"heddle/harness/paper/models"
 	"heddle/harness/runs"
 	"heddle/harness/sched"
-	"heddle/harness/sim"
 	"heddle/harness/workload/generate"
-)
-
-// Exit codes of all commands.
-const (
-	exitFailed    = 1 // exit code: the work failed
-	exitUsage     = 2 // exit code: bad usage or bad input
-	exitCluster   = 3 // exit code: the cluster cannot be reached, or lacks something that the command needs
-	exitThreshold = 4 // exit code: a threshold that the user set was missed, or the trials cannot tell
 )
 
 // Own is what a program of another module adds to heddle: a scheduler model, which is a
@@ -85,23 +78,11 @@ func run(ctx context.Context, args []string) int {
 	return exitCode(ctx, err)
 }
 
-func exitCode(ctx context.Context, err error) int {
-	var coded *codedError
-	switch {
-	case errors.As(context.Cause(ctx), new(*interruptedError)), errors.Is(err, sim.ErrInterrupted):
-		return exitFailed
-	case errors.As(err, &coded):
-		return coded.code
-	case errors.As(err, new(cli.ExitCoder)) && !errors.As(err, new(*exec.ExitError)):
-		return exitUsage // the cli library returns an error of this type if the user asks for help on an unknown command
-	}
-	return exitFailed
-}
-
 func newApp() *cli.App {
 	said := &notes{escaper: stderr}
 	app := &cli.App{
 		Name:                 "heddle",
+		UsageText:            "heddle COMMAND [options] [arguments]",
 		Usage:                "measure and steer how work is placed on Hadoop clusters",
 		Version:              runs.ThisBuild().String(),
 		EnableBashCompletion: true,
@@ -111,36 +92,37 @@ func newApp() *cli.App {
 		ErrWriter:                 said,
 		// The cli library must not print errors, because the function run
 		// prints each error once, at the end.
-		ExitErrHandler: func(*cli.Context, error) {},
-		OnUsageError:   usageError,
-		Action:         noCommand,
-		Commands: []*cli.Command{
-			agentCommand(),
-			benchCommand(),
-			captureCommand(),
-			compareCommand(),
-			completionCommand(),
-			demoCommand(),
-			doctorCommand(),
-			fidelityCommand(),
-			labCommand(),
-			labelsCommand(),
-			manCommand(),
-			modelsCommand(),
-			paperCommand(),
-			replayCommand(),
-			reportCommand(),
-			restoreCommand(),
-			runCommand(),
-			runsCommand(),
-			schemaCommand(),
-			sweepCommand(),
-			taskCommand(),
-			traceCommand(),
-		},
+		ExitErrHandler:        func(*cli.Context, error) {},
+		OnUsageError:          usageError,
+		Action:                noCommand,
+		CustomAppHelpTemplate: helpTemplate + "\nVERSION:\n   {{.Version}}\n",
+	}
+	for _, g := range groups() {
+		for _, c := range g.commands {
+			c.Category = g.name
+		}
+		app.Commands = append(app.Commands, g.commands...)
 	}
 	finish(app.Commands, said)
 	return app
+}
+
+// group is commands under one heading of help.
+type group struct {
+	name     string
+	commands []*cli.Command
+}
+
+// groups has all commands, those of the first hour first.
+func groups() []group {
+	return []group{
+		{"The first hour", []*cli.Command{
+			demoCommand(), runCommand(), compareCommand(), reportCommand(), replayCommand(), fidelityCommand(),
+		}},
+		{"Runs and traces", []*cli.Command{runsCommand(), traceCommand(), sweepCommand(), paperCommand(), modelsCommand(), benchCommand()}},
+		{"Clusters", []*cli.Command{labCommand(), doctorCommand(), captureCommand(), labelsCommand(), restoreCommand(), agentCommand()}},
+		{"Shells and editors", []*cli.Command{schemaCommand(), completionCommand(), manCommand(), taskCommand()}},
+	}
 }
 
 // finish sets what the cli library does at a wrong flag or a missing
@@ -150,6 +132,7 @@ func finish(commands []*cli.Command, said *notes) {
 	for _, c := range commands {
 		c.OnUsageError = usageError
 		c.BashComplete = completer(c)
+		c.CustomHelpTemplate = helpTemplate
 		finish(c.Subcommands, said)
 		if c.Action == nil {
 			c.Action = noCommand
@@ -159,9 +142,6 @@ func finish(commands []*cli.Command, said *notes) {
 			c.Flags = append(c.Flags, said.quietFlag())
 		}
 		c.HideHelpCommand = true // no subcommand "help" or "h", since the user may mean a file of this name
-		if c.ArgsUsage == "" {
-			c.Action = withoutArguments(c.Action)
-		}
 	}
 }
 
@@ -171,7 +151,13 @@ func usageError(c *cli.Context, err error, _ bool) error {
 	help := commandName(c) + " --help lists the flags"
 	name, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
 	if !unknown {
-		return withCode(exitUsage, fmt.Errorf("%w; %s", err, help))
+		return usagef("%s; %s", wrongValue.ReplaceAllString(err.Error(), "--$1 "), help)
+	}
+	if slices.ContainsFunc(keysOf(c.Command), func(o *option.Option) bool { return o.Name == name }) {
+		return usagef("--%s is a key of --set: use --set %s=VALUE", name, name)
+	}
+	if now := former[shortName(c)+" "+name]; now != "" {
+		return usagef("--%s is gone: %s", name, now)
 	}
 	var flags []string
 	for _, f := range c.Command.Flags {
@@ -180,7 +166,21 @@ func usageError(c *cli.Context, err error, _ bool) error {
 	if near := nearest.Name(name, flags); near != "" {
 		help = "did you mean " + dashed(near) + "? " + help
 	}
-	return withCode(exitUsage, fmt.Errorf("unknown flag %s; %s", dashed(name), help))
+	return usagef("unknown flag %s; %s", dashed(name), help)
+}
+
+// wrongValue is how package flag begins what it says of a value.
+var wrongValue = regexp.MustCompile(`^invalid (?:boolean )?value ".*" for flag -([a-z-]+): `)
+
+// former has what to use in place of flags that there were, by their command.
+var former = map[string]string{
+	"replay uplink-mbit": "use --uplink with a unit, such as --uplink 30Mbit",
+	"paper parts":        "name them behind the paper",
+	"paper model-param":  "use --set MODEL.NAME=VALUE",
+	"paper axes":         "use --set axes=AXIS,AXIS",
+	"paper full":         "use --set full=true",
+	"doctor fix-plan":    "doctor prints the property, its value, the file and the daemon to restart of what is missing",
+	"run serve":          "RUN/report.html is kept up to date while the run goes on",
 }
 
 // dashed returns the name of a flag as the user types it.
@@ -201,7 +201,7 @@ func noCommand(c *cli.Context) error {
 			help = cli.ShowAppHelp
 		}
 		c.App.Writer = c.App.ErrWriter
-		return errors.Join(help(c), withCode(exitUsage, fmt.Errorf("%s needs a command", commandName(c))))
+		return errors.Join(help(c), usagef("%s needs a command", commandName(c)))
 	}
 	text := fmt.Sprintf("unknown command %q", name)
 	var commands []string
@@ -213,24 +213,11 @@ func noCommand(c *cli.Context) error {
 	} else {
 		text += "; "
 	}
-	return withCode(exitUsage, fmt.Errorf("%s%s --help lists them", text, commandName(c)))
+	return usagef("%s%s --help lists them", text, commandName(c))
 }
 
 // commandName returns the name of a command as the user types it.
 func commandName(c *cli.Context) string { return cmp.Or(c.Command.HelpName, c.App.Name) }
 
-// withCode gives an error the exit code with which the process is to end.
-func withCode(code int, err error) error {
-	if err == nil {
-		return nil
-	}
-	return &codedError{code, err}
-}
-
-type codedError struct {
-	code int
-	err  error
-}
-
-func (e *codedError) Error() string { return e.err.Error() }
-func (e *codedError) Unwrap() error { return e.err }
+// shortName returns it without heddle's own.
+func shortName(c *cli.Context) string { return strings.TrimPrefix(commandName(c), c.App.Name+" ") }

@@ -12,8 +12,15 @@ import (
 	"heddle/harness/bench"
 )
 
+type benchOptions struct {
+	Load   []string `flag:"load" list:"," text:"only LOAD; may be repeated" of:"LOAD" without:"all"`
+	Repeat int      `flag:"repeat" text:"runs of each load" min:"1"`
+	SWIM   string   `flag:"swim" text:"FOLDER with SWIM's lists" of:"FOLDER"`
+	printed
+}
+
 func benchCommand() *cli.Command {
-	return &cli.Command{
+	return command(&cli.Command{
 		Name:  "bench",
 		Usage: "the simulator's own speed on standard loads",
 		Description: `Runs each load --repeat times and prints the medians of tasks and events per
@@ -26,30 +33,20 @@ schedule is the same on every machine. No trace is written. For example:
 The fb loads need FB-2009_samples_24_times_1hr_0.tsv and FB-2010_… of the SWIM
 project, in the folder that --swim names. Loads:
 ` + loadLines(),
-		Flags: []cli.Flag{
-			&cli.StringSliceFlag{Name: "load", Usage: "only `LOAD`; may be repeated (default: all)"},
-			&cli.IntFlag{Name: "repeat", Value: 5, Usage: "runs of each load, at least 1"},
-			&cli.StringFlag{Name: "swim", Value: ".", Usage: "`FOLDER` with SWIM's lists"},
-			tableFlag(), jsonFlag(),
-		},
-		Action: runBench,
-	}
+	}, &benchOptions{Repeat: 5, SWIM: "."}, runBench)
 }
 
-func runBench(c *cli.Context) error {
-	if c.Int("repeat") < 1 {
-		return withCode(exitUsage, fmt.Errorf("--repeat %d: want at least 1", c.Int("repeat")))
-	}
-	loads := bench.Loads(c.String("swim"))
-	names := several(c, "load")
-	for _, name := range names {
+func runBench(c *cli.Context, o *benchOptions, _ []string) error {
+	loads := bench.Loads(o.SWIM)
+	for _, name := range o.Load {
 		if !slices.ContainsFunc(loads, func(l bench.Load) bool { return l.Name == name }) {
-			return withCode(exitUsage, fmt.Errorf("no load %q; want one of\n%s", name, loadLines()))
+			return usagef("no load %q; want one of\n%s", name, loadLines())
 		}
 	}
 	measures := []*bench.Measure{}
 	results, asJSON, before := c.App.Writer, wantsJSON(c), "[\n"
-	if asJSON { // for JSON output, print the result of each benchmark input as soon as it is measured, since the largest inputs take minutes
+	// for JSON output, print the result of each benchmark input as soon as it is measured, since the largest inputs take minutes
+	if asJSON {
 		defer func() {
 			if len(measures) == 0 {
 				fmt.Fprint(results, "[")
@@ -59,23 +56,24 @@ func runBench(c *cli.Context) error {
 	}
 	for i := range loads {
 		l := &loads[i]
-		if len(names) > 0 && !slices.Contains(names, l.Name) {
+		if len(o.Load) > 0 && !slices.Contains(o.Load, l.Name) {
 			continue
 		}
 		if err := l.Missing(); err != nil {
-			if len(names) > 0 {
-				return withCode(exitUsage, fmt.Errorf("load %s: %w; --swim names its folder", l.Name, err))
+			if len(o.Load) > 0 {
+				return usagef("load %s: %w; --swim names its folder", l.Name, err)
 			}
 			fmt.Fprintf(c.App.ErrWriter, "heddle: load %s skipped: %v; --swim names its folder\n", l.Name, err)
 			continue
 		}
-		m, err := measured(c, l)
+		m, err := measured(c, l, o.Repeat)
 		switch {
 		case err == nil:
 		case asJSON:
 			return err
 		default:
-			return errors.Join(err, printDoc(c, measures, bench.Doc(measures))) // also after an error, print the results of those benchmark inputs that were measured
+			// also after an error, print the results of those benchmark inputs that were measured
+			return errors.Join(err, printDoc(c, measures, bench.Doc(measures)))
 		}
 		if measures = append(measures, m); !asJSON {
 			continue
@@ -93,8 +91,7 @@ func runBench(c *cli.Context) error {
 }
 
 // measured runs a load and shows how far its repeats are.
-func measured(c *cli.Context, l *bench.Load) (*bench.Measure, error) {
-	repeat := c.Int("repeat")
+func measured(c *cli.Context, l *bench.Load, repeat int) (*bench.Measure, error) {
 	w := &work{progress: newProgress(c), estimate: estimate{since: time.Now()}}
 	defer w.close()
 	if w.bottom == nil {

@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,9 +11,16 @@ import (
 	"heddle/harness/results"
 )
 
+type captureOptions struct {
+	inCluster
+	named
+	Live bool `flag:"live" text:"capture the jobs that are submitted from now on"`
+	experiment.CaptureOptions
+	printed
+}
+
 func captureCommand() *cli.Command {
-	var o experiment.CaptureOptions
-	return &cli.Command{
+	return command(&cli.Command{
 		Name:      "capture",
 		Usage:     "make a trace of jobs that heddle did not start",
 		ArgsUsage: "[JOB-ID …]",
@@ -26,44 +32,36 @@ submitted until ctrl-C, or until --count of them have ended. For example:
    heddle lab exec master -- hadoop jar JAR wordcount IN OUT
 
    heddle capture job_1795236380513_0001`,
-		Flags: []cli.Flag{
-			clusterFlag(),
-			runsFlag(&o.Root),
-			&cli.StringFlag{Name: "run-name", Destination: &o.Name, Usage: "`NAME` of the run folder (default: the time)"},
-			&cli.BoolFlag{Name: "live", Usage: "capture the jobs that are submitted from now on"},
-			&cli.IntFlag{Name: "count", Destination: &o.Count, Usage: "with --live: end when `N` jobs have ended"},
-			tableFlag(), jsonFlag(),
-		},
-		Action: withArguments(func(c *cli.Context, jobs []string) (err error) {
-			if c.Bool("live") == (len(jobs) > 0) {
-				return withCode(exitUsage, errors.New("want either job ids or --live"))
-			}
-			o.Jobs = jobs
-			if o.Cluster, err = loadCluster(c.String("cluster")); err != nil {
-				return err
-			}
-			if o.Root, err = runsRoot(o.Root); err != nil {
-				return err
-			}
-			o.Command = os.Args
-			putsBack(c, "nothing, the cluster is as it was; the trace is being finished",
-				"the trace is not finished; 'heddle capture JOB-ID …' makes one from the jobs' history")
-			p := newRunProgress(c)
-			o.Started = func() { fmt.Fprintln(c.App.ErrWriter, "capturing jobs that are submitted from now on; ctrl-C ends it") }
-			o.Progress = p.step
-			run, result, err := experiment.Capture(c.Context, o)
-			p.close()
-			if err != nil {
-				return runError(err)
-			}
-			warn(result.Warnings...)
-			trace := filepath.Join(run.TrialDir("capture"), results.TraceFile)
-			fmt.Fprintln(c.App.ErrWriter, "trace:", trace)
-			if err := printDoc(c, result.Figures, result.Figures.Doc()); err != nil {
-				return err
-			}
-			next(c, "heddle replay --model yarn --model delay", trace)
-			return nil
-		}),
+	}, &captureOptions{inCluster: onLab()}, runCapture)
+}
+
+func runCapture(c *cli.Context, o *captureOptions, jobs []string) (err error) {
+	if o.Live == (len(jobs) > 0) {
+		return usagef("want either job ids or --live")
 	}
+	to := o.CaptureOptions
+	if to.Cluster, err = loadCluster(o.inCluster.Cluster); err != nil {
+		return err
+	}
+	if to.Root, err = runsRoot(o.Runs); err != nil {
+		return err
+	}
+	putsBack(c, "nothing, the cluster is as it was; the trace is being finished",
+		"the trace is not finished; 'heddle capture JOB-ID …' makes one from the jobs' history")
+	p := newRunProgress(c)
+	to.Name, to.Jobs, to.Command, to.Progress = o.RunName, jobs, os.Args, p.step
+	to.Started = func() { fmt.Fprintln(c.App.ErrWriter, "capturing jobs that are submitted from now on; ctrl-C ends it") }
+	run, result, err := experiment.Capture(c.Context, to)
+	p.close()
+	if err != nil {
+		return err
+	}
+	warn(result.Warnings...)
+	trace := filepath.Join(run.TrialDir("capture"), results.TraceFile)
+	fmt.Fprintln(c.App.ErrWriter, "trace:", trace)
+	if err := show(c, result.Figures); err != nil {
+		return err
+	}
+	next(c, "heddle replay --model yarn --model delay", trace)
+	return nil
 }

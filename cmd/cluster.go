@@ -5,16 +5,9 @@ import (
 	"fmt"
 	"io/fs"
 
-	"github.com/urfave/cli/v2"
-
 	"heddle/harness/config"
 	"heddle/harness/lab"
 )
-
-// clusterFlag returns the flag --cluster, for commands that need a cluster.
-func clusterFlag() cli.Flag {
-	return &cli.StringFlag{Name: "cluster", Value: "lab", Usage: "a cluster `FILE`, or the name of a lab that is up"}
-}
 
 // loadCluster reads a cluster's description. The argument text is the path of a
 // cluster file, or the name of a lab (a Hadoop cluster on this machine) that is
@@ -26,7 +19,7 @@ func loadCluster(text string) (*config.Cluster, error) {
 		if errors.Is(err, lab.ErrNotFound) {
 			return nil, noLab(text)
 		} else if err != nil {
-			return nil, withCode(exitUsage, err)
+			return nil, usage(err)
 		}
 		file = l.ClusterFile()
 	}
@@ -35,7 +28,7 @@ func loadCluster(text string) (*config.Cluster, error) {
 	case errors.Is(err, fs.ErrNotExist) && file != text:
 		return nil, noLab(text)
 	case err != nil:
-		return nil, withCode(exitUsage, err)
+		return nil, usage(err)
 	}
 	return c, withCode(exitCluster, c.Supported())
 }
@@ -46,14 +39,14 @@ func loadCluster(text string) (*config.Cluster, error) {
 func loadMachines(text string) (*config.Cluster, error) {
 	if config.IsClusterFile(text) {
 		c, err := config.LoadCluster(text)
-		return c, withCode(exitUsage, err)
+		return c, usage(err)
 	}
 	l, err := lab.Open(text)
 	switch {
 	case errors.Is(err, lab.ErrNotFound):
-		return nil, withCode(exitUsage, fmt.Errorf("no lab was ever started under the name %s; want the name of a lab or a cluster file, which ends in .yaml", text))
+		return nil, usagef("no lab was ever started under the name %s; want the name of a lab or a cluster file, which ends in .yaml", text)
 	case err != nil:
-		return nil, withCode(exitUsage, err)
+		return nil, usage(err)
 	}
 	set := l.Config()
 	return &config.Cluster{Name: text, Rates: set.Rates(), Machines: set.Machines()}, nil

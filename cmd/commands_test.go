@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"net"
@@ -123,31 +124,15 @@ func TestExitCodes(t *testing.T) {
 	for _, s := range table {
 		t.Run(s.command+" "+s.name, func(t *testing.T) {
 			args := append(strings.Fields(s.command), s.args...)
-			code, _, said := ended(t, program(t, args...))
-			if code != s.code || !strings.Contains(said, s.says) {
+			_, code, err := heddle(args...)
+			if errors.Is(err, errHelp) {
+				code = 0
+			}
+			if said := fmt.Sprint(err); code != s.code || !strings.Contains(said, s.says) {
 				t.Errorf("heddle %q: exit code %d, want %d; said %q, want %q in it", args, code, s.code, said, s.says)
 			}
 		})
 	}
-}
-
-// arity is how many arguments "TRACE [NAME]" allows; at most -1 is any number.
-func arity(usage string) (least, most int) {
-	optional := 0
-	for word := range strings.FieldsSeq(usage) {
-		switch {
-		case strings.Contains(word, "…") || strings.HasSuffix(word, "ARGUMENTS]"):
-			most = -1
-		case strings.HasPrefix(word, "["):
-			optional++
-		case !strings.HasSuffix(word, "]"):
-			least++
-		}
-	}
-	if most == 0 {
-		most = least + optional
-	}
-	return least, most
 }
 
 // stoppedCommand is what a command is doing when SIGTERM comes, and what it then
@@ -714,10 +699,10 @@ func TestCompletion(t *testing.T) {
 		line string // words, the last one is completed
 		want []string
 	}{
-		{"heddle rep", []string{"replay", "report"}},
+		{"heddle rep", []string{"report", "replay"}},
 		{"heddle trace ", []string{"info", "why", "check", "repair", "cut", "import", "export", "help", "h"}},
 		{"heddle trace re", []string{"repair"}},
-		{"heddle replay --calib", []string{"--calibrate", "--calibration"}},
+		{"heddle replay --calib", []string{"--calibration", "--calibrate"}},
 		{"heddle trace check --", []string{"--json", "--quiet", "--help"}},
 		{"heddle lab exec r1n1 -- touch ", nil}, // and nothing is run
 	} {

@@ -2,21 +2,26 @@ package cmd
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"heddle/harness/compare"
-	"heddle/harness/config"
 	"heddle/harness/measure"
 	"heddle/harness/results"
 )
 
+type compareOptions struct {
+	compare.Options
+	Where    string `flag:"where" text:"only trials that fulfil CONDITION" of:"CONDITION"`
+	Untold   string `flag:"untold" values:"fail,pass" text:"what thresholds do that the repeats cannot tell" without:"as the experiment says"`
+	Benchfmt bool   `flag:"benchfmt" text:"print every trial as a Go benchmark result, for benchstat" heading:"Output"`
+	printed
+}
+
 func compareCommand() *cli.Command {
-	return &cli.Command{
+	return reader(&cli.Command{
 		Name:      "compare",
 		Usage:     "compare the models of finished runs",
 		ArgsUsage: "RUN [RUN …]",
@@ -39,48 +44,32 @@ value, by = != < <= > >= or, with a regular expression, ~ !~. && and || join con
 Metrics, of which completion, waiting, slowdown, lateness and distance are also there as
 .p50, .p90, .p95, .p99 and .max, such as waiting.p95:
 ` + metricLines(),
-		Flags: []cli.Flag{
-			&cli.StringSliceFlag{Name: "metric", Usage: "only `METRIC`, or all; may be repeated (default: the first six)"},
-			&cli.StringFlag{Name: "where", Usage: "only trials that fulfil `CONDITION`"},
-			&cli.StringFlag{Name: "by", Usage: "compare jobs by `queue, pool or size`, each class on its own; for metrics of jobs"},
-			&cli.BoolFlag{Name: "apart", Usage: "keep runs apart: a model is then named RUN/MODEL"},
-			&cli.StringFlag{Name: "untold", Usage: "whether thresholds that the repeats cannot tell `fail or pass` (default: as the experiment says)"},
-			unverifiedFlag(),
-			tableFlag(), jsonFlag(),
-			&cli.BoolFlag{Name: "benchfmt", Usage: "print every trial as a Go benchmark result, for benchstat"},
-		},
-		Action: withArguments(runCompare),
-	}
+	}, &compareOptions{}, runCompare)
 }
 
-func runCompare(c *cli.Context, dirs []string) (err error) {
+func runCompare(c *cli.Context, o *compareOptions, dirs []string) (err error) {
 	switch {
-	case len(dirs) == 0:
-		return withCode(exitUsage, errors.New("want one run folder or more; 'heddle run' prints the path of its run folder"))
-	case c.IsSet("by") && c.Bool("benchfmt"):
-		return withCode(exitUsage, errors.New("both --by and --benchfmt; want one of them"))
-	case wantsJSON(c) && c.Bool("benchfmt"):
-		return withCode(exitUsage, errors.New("both --json and --benchfmt; want one of them"))
-	case !slices.Contains([]string{"", config.UntoldFail, config.UntoldPass}, c.String("untold")):
-		return withCode(exitUsage, fmt.Errorf("--untold %q: want %s or %s", c.String("untold"), config.UntoldFail, config.UntoldPass))
+	case o.By != "" && o.Benchfmt:
+		return usagef("both --by and --benchfmt; want one of them")
+	case wantsJSON(c) && o.Benchfmt:
+		return usagef("both --json and --benchfmt; want one of them")
 	}
-	options := compare.Options{Metrics: several(c, "metric"), By: c.String("by"), Apart: c.Bool("apart"), Unverified: c.Bool("unverified")}
-	if text := c.String("where"); c.IsSet("where") {
-		if options.Where, err = results.Where(text); err != nil {
-			return withCode(exitUsage, fmt.Errorf("--where: %w", err))
+	if c.IsSet("where") {
+		if o.Options.Where, err = results.Where(o.Where); err != nil {
+			return fmt.Errorf("--where: %w", err)
 		}
 	}
-	report, err := compare.Runs(dirs, options)
+	report, err := compare.Runs(dirs, o.Options)
 	switch {
 	case err != nil:
-		return withCode(exitUsage, err)
-	case c.Bool("benchfmt"):
-		return report.WriteBenchmarks(c.App.Writer)
+		return err
+	case o.Benchfmt:
+		return failed(report.WriteBenchmarks(c.App.Writer))
 	}
-	if err := printDoc(c, report, report.Doc()); err != nil {
+	if err := show(c, report); err != nil {
 		return err
 	}
-	return withCode(exitThreshold, compare.Unmet(report.Thresholds, cmp.Or(c.String("untold"), report.Untold)))
+	return withCode(exitThreshold, compare.Unmet(report.Thresholds, cmp.Or(o.Untold, report.Untold)))
 }
 
 func metricLines() string {

@@ -8,29 +8,19 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"heddle/harness/compare"
-	"heddle/harness/config"
-	"heddle/harness/doc"
-	"heddle/harness/export"
-	"heddle/harness/measure"
-	"heddle/traces/exchange"
-	"heddle/traces/format"
-	"heddle/traces/parquet"
+	"heddle/harness/option"
 )
 
 func completionCommand() *cli.Command {
 	script := func(shell string, text func(*cli.App) (string, error)) *cli.Command {
-		return &cli.Command{
-			Name: shell, Usage: "for " + shell,
-			Action: func(c *cli.Context) error {
-				s, err := text(c.App)
-				if err != nil {
-					return err
-				}
-				_, err = io.WriteString(asIs(c.App.Writer), s)
+		return command(&cli.Command{Name: shell, Usage: "for " + shell}, &struct{}{}, func(c *cli.Context, _ *struct{}, _ []string) error {
+			s, err := text(c.App)
+			if err != nil {
 				return err
-			},
-		}
+			}
+			_, err = io.WriteString(asIs(c.App.Writer), s)
+			return err
+		})
 	}
 	fixed := func(s string) func(*cli.App) (string, error) { return func(*cli.App) (string, error) { return s, nil } }
 	return &cli.Command{
@@ -49,48 +39,21 @@ func completionCommand() *cli.Command {
 	}
 }
 
-// flagWords has the words that may be the value of a flag. The key is the
-// command and the flag, or the flag alone if it means the same in all commands.
-var flagWords = map[string]func() []string{
-	"compare by":         compare.Ways,
-	"compare metric":     measure.Names,
-	"fidelity metric":    measure.Names,
-	"compare untold":     fixedWords(config.UntoldFail, config.UntoldPass),
-	"doctor format":      fixedWords("text", "xml", "ansible", "json"),
-	"paper also":         config.ModelNames,
-	"format":             fixedWords(append([]string{"json"}, doc.Formats...)...),
-	"replay durations":   fixedWords("recorded", "modelled"),
-	"replay metric":      measure.Names,
-	"replay model":       config.ModelNames,
-	"replay reduces":     config.ModelNames,
-	"runs export rows":   export.Kinds,
-	"trace export table": fixedWords(parquet.Format.Tables...),
-	"run metric":         measure.Names,
-	"sweep on":           fixedWords("local", "yarn"),
-	"trace export to":    formatWords(exchange.CanWrite),
-	"trace import from":  formatWords(exchange.CanRead),
-}
-
-// argumentWords has the words that may be an argument of a command.
-var argumentWords = map[string]func(*cli.Context) []string{
-	"models":      func(*cli.Context) []string { return append([]string{"new", "show"}, ownModels()...) },
-	"paper":       paperWords,
-	"runs export": runNames,
-	"runs rm":     runNames,
-	"runs show":   runNames,
-	"schema":      func(*cli.Context) []string { return []string{"experiment", "cluster", "sweep"} },
-}
-
-func fixedWords(words ...string) func() []string { return func() []string { return words } }
-
-func formatWords(of func(*format.Format) bool) func() []string {
-	return func() []string { return strings.Split(exchange.Names(of), ", ") }
-}
-
-// paperWords returns the names of the papers, unless the line already has one.
-func paperWords(c *cli.Context) []string {
-	if c.NArg() == 0 {
-		return paperNames()
+// argumentWords returns the words that may be an argument of a command.
+func argumentWords(c *cli.Context) []string {
+	switch c.Command.ArgsUsage {
+	case "[NAME]":
+		return append([]string{"new", "show"}, ownModels()...)
+	case "[NAME [FIGURE …]]":
+		if c.NArg() == 0 {
+			return paperNames()
+		}
+	case "RUN", "RUN [RUN …]":
+		if root, err := runsRoot(c.String("runs")); err == nil && c.Command.Name != "compare" && c.Command.Name != "fidelity" {
+			return namesIn(root)
+		}
+	case "experiment|cluster|sweep":
+		return schemas
 	}
 	return nil
 }
@@ -102,24 +65,20 @@ func completer(command *cli.Command) func(*cli.Context) {
 	flagsOrCommands := cli.DefaultCompleteWithFlags(command)
 	return func(c *cli.Context) {
 		last := os.Args[max(0, len(os.Args)-2)] // the word before --generate-bash-completion
-		name := strings.TrimPrefix(commandName(c), c.App.Name+" ")
 		flagName := strings.TrimLeft(last, "-")
 		flag := flagNamed(command.Flags, flagName)
 		word, told := os.LookupEnv(completeWord)
-		isValue := last != flagName && flag != nil && !isBool(flag) && (!told || word != last)
 		var words []string
-		switch of := argumentWords[name]; {
-		case isValue:
-			full := flag.Names()[0]
-			words = valuesOf(flag)
-			for _, key := range []string{name + " " + full, full} {
-				if of := flagWords[key]; of != nil {
-					words = of()
-					break
-				}
+		switch {
+		case last != flagName && flag != nil && !isBool(flag) && (!told || word != last): // its value
+			if generic, ok := flag.(*cli.GenericFlag); ok {
+				words = wordsAfter(generic.Value)
 			}
-		case last == flagName && of != nil:
-			words = of(c)
+		case last == flagName:
+			words = argumentWords(c)
+			if words == nil {
+				flagsOrCommands(c)
+			}
 		default:
 			flagsOrCommands(c)
 		}
@@ -127,6 +86,22 @@ func completer(command *cli.Command) func(*cli.Context) {
 			fmt.Fprintln(c.App.Writer, word)
 		}
 	}
+}
+
+// wordsAfter returns the words that may be the value of a flag: the texts of an option, or
+// the keys of --set.
+func wordsAfter(value cli.Generic) (words []string) {
+	switch value := value.(type) {
+	case *option.Option:
+		return wordsOf(value)
+	case keyed:
+		for _, o := range value {
+			for _, of := range append(wordsOf(o), "")[:max(1, len(wordsOf(o)))] {
+				words = append(words, o.Name+"="+of)
+			}
+		}
+	}
+	return words
 }
 
 // completeWord is the environment variable in which the shell scripts below give

@@ -11,10 +11,17 @@ import (
 	"heddle/harness/lab"
 )
 
+type demoOptions struct {
+	Simulate bool `flag:"simulate" text:"replay measured traces that are part of heddle, without Hadoop or root"`
+	demo.Options
+	inRuns
+	printed
+}
+
 func demoCommand() *cli.Command {
-	o := demo.Options{Lab: lab.Default(), Command: os.Args}
+	o := demoOptions{Options: demo.Options{Lab: lab.Default(), Command: os.Args}}
 	o.Lab.Name = "demo"
-	return &cli.Command{
+	return command(&cli.Command{
 		Name:  "demo",
 		Usage: "the whole way once: with Hadoop on this machine, or in seconds without",
 		Description: `Starts Hadoop here, runs a workload, captures and describes it, and stops Hadoop. That
@@ -29,61 +36,44 @@ and under the model acl, which knows the HDFS cache. It prints how the two compa
 leaves a run folder with a page for a browser and all traces:
 
    heddle demo --simulate`,
-		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "simulate", Usage: "replay measured traces that are part of heddle, without Hadoop or root"},
-			&cli.BoolFlag{Name: "install", Destination: &o.Install, Usage: "install what is missing, with apt-get"},
-			&cli.BoolFlag{Name: "keep", Destination: &o.Keep, Usage: "leave the lab up (heddle lab down --name demo)"},
-			runsFlag(&o.Root),
-			tableFlag(), jsonFlag(),
-		},
-		Action: func(c *cli.Context) error {
-			if c.Bool("simulate") {
-				return simulatedDemo(c, &o)
-			}
-			err := needLinux(c)
-			if err != nil {
-				return err
-			}
-			if o.Root, err = runsRoot(o.Root); err != nil {
-				return err
-			}
-			if o.Lab.Executable, err = os.Executable(); err != nil {
-				return err
-			}
-			o.Log = c.App.ErrWriter
-			putsBack(c, "the lab demo, which is taken down", "heddle lab down --name demo")
-			progress := newRunProgress(c)
-			defer progress.close()
-			o.Progress = progress.step
-			found, err := demo.Run(c.Context, o)
-			var missing *demo.NotReadyError
-			switch {
-			case errors.As(err, &missing):
-				return withCode(exitCluster, err)
-			case found == nil:
-				return runError(err)
-			}
-			return errors.Join(printDoc(c, found, found.Doc()), err)
-		},
-	}
+	}, &o, runDemo)
 }
 
-func simulatedDemo(c *cli.Context, o *demo.Options) error {
-	if o.Install || o.Keep {
-		return withCode(exitUsage, errors.New("--install, --keep: want no --simulate with them; it starts no Hadoop"))
+func runDemo(c *cli.Context, o *demoOptions, _ []string) (err error) {
+	if o.Simulate && (o.Install || o.Keep) {
+		return usagef("--install, --keep: want no --simulate with them; it starts no Hadoop")
 	}
-	root, err := runsRoot(o.Root)
-	if err != nil {
+	if !o.Simulate {
+		if err := needLinux(c); err != nil {
+			return err
+		}
+	}
+	if o.Root, err = runsRoot(o.Runs); err != nil {
 		return err
 	}
-	s, err := demo.Simulate(c.Context, root, o.Command)
-	if err != nil {
-		return runError(err)
+	if o.Simulate {
+		s, err := demo.Simulate(c.Context, o.Root, o.Command)
+		if err != nil {
+			return err
+		}
+		if err := show(c, s); err != nil {
+			return err
+		}
+		fmt.Fprintln(c.App.ErrWriter, "run folder:", s.Folder)
+		next(c, "heddle replay --model yarn --model delay --nodes 8 --racks 2", s.Trace)
+		return nil
 	}
-	if err := printDoc(c, s, s.Doc()); err != nil {
+	if o.Lab.Executable, err = os.Executable(); err != nil {
 		return err
 	}
-	fmt.Fprintln(c.App.ErrWriter, "run folder:", s.Folder)
-	next(c, "heddle replay --model yarn --model delay --nodes 8 --racks 2", s.Trace)
-	return nil
+	o.Log = c.App.ErrWriter
+	putsBack(c, "the lab demo, which is taken down", "heddle lab down --name demo")
+	progress := newRunProgress(c)
+	defer progress.close()
+	o.Progress = progress.step
+	found, err := demo.Run(c.Context, o.Options)
+	if found == nil {
+		return err
+	}
+	return errors.Join(show(c, found), err)
 }

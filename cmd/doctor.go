@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/urfave/cli/v2"
@@ -10,8 +9,14 @@ import (
 	"heddle/harness/require"
 )
 
+type doctorOptions struct {
+	inCluster
+	Requirements bool `flag:"requirements" text:"print what a cluster needs, without asking one"`
+	printed
+}
+
 func doctorCommand() *cli.Command {
-	return &cli.Command{
+	return command(&cli.Command{
 		Name:  "doctor",
 		Usage: "can this cluster be captured, steered, cached? what is missing?",
 		Description: `Asks every daemon of a cluster, and says for each feature what the cluster has and
@@ -26,25 +31,18 @@ With --requirements it asks no cluster. It prints the settings and node labels t
 a cluster needs, with the reason for each and the daemon to restart. For example:
 
    heddle doctor --requirements --json | jq -r '.settings[] | select(.required) | .property'`,
-		Flags: []cli.Flag{
-			clusterFlag(),
-			&cli.BoolFlag{Name: "requirements", Usage: "print what a cluster needs, without asking one"},
-			tableFlag(),
-			jsonFlag(),
-		},
-		Action: runDoctor,
-	}
+	}, &doctorOptions{inCluster: onLab()}, runDoctor)
 }
 
-func runDoctor(c *cli.Context) error {
-	if c.Bool("requirements") {
+func runDoctor(c *cli.Context, o *doctorOptions, _ []string) error {
+	if o.Requirements {
 		if c.IsSet("cluster") {
-			return withCode(exitUsage, errors.New("both --requirements and --cluster; want one of them: the requirements are the same for all clusters"))
+			return usagef("both --requirements and --cluster; want one of them: the requirements are the same for all clusters")
 		}
 		r := require.All(require.Triples)
 		return printResult(c, r, r.WriteText)
 	}
-	cluster, err := loadCluster(c.String("cluster"))
+	cluster, err := loadCluster(o.Cluster)
 	if err != nil {
 		return err
 	}
@@ -52,7 +50,7 @@ func runDoctor(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	err = printDoc(c, report, report.Doc())
+	err = show(c, report)
 	if f := report.Feature(doctor.Captured); err == nil && f.Verdict != doctor.Yes {
 		err = withCode(exitCluster, fmt.Errorf("cluster %s cannot be captured: %s", cluster.Name, f.Why[0]))
 	}

@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -21,31 +20,31 @@ import (
 
 // dryRun prints how long a run of an experiment would take and how many repeats
 // it needs, without running it.
-func dryRun(c *cli.Context, files []string, o *experiment.Options) error {
+func dryRun(c *cli.Context, o *runOptions, x *experiment.Options, files []string) error {
 	switch {
-	case len(files) != 1 || o.Resume != "" || c.Bool("simulate"):
-		return withCode(exitUsage, errors.New("--dry-run: want one experiment file, without --resume and --simulate"))
-	case c.IsSet("like") && (c.IsSet("calibration") || c.IsSet("cluster") || c.IsSet("speed-of")):
-		return withCode(exitUsage, errors.New("--like: want it without --calibration, --speed-of and --cluster, which are for a forecast from a simulation"))
+	case len(files) != 1 || o.Resume != "" || o.Simulate:
+		return usagef("--dry-run: want one experiment file, without --resume and --simulate")
+	case o.Like != "" && (o.Calibration != "" || o.Cluster != "" || o.SpeedOf != ""):
+		return usagef("--like: want it without --calibration, --speed-of and --cluster, which are for a forecast from a simulation")
 	}
-	tellPct, err := strconv.ParseFloat(strings.TrimSuffix(c.String("tell"), "%"), 64)
+	tellPct, err := strconv.ParseFloat(strings.TrimSuffix(o.Tell, "%"), 64)
 	if err != nil || !(tellPct > 0 && tellPct <= 1000) {
-		return withCode(exitUsage, fmt.Errorf("--tell %q: want a difference above 0%% and up to 1000%%, such as 5%%", c.String("tell")))
+		return usagef("--tell %q: want a difference above 0%% and up to 1000%%, such as 5%%", o.Tell)
 	}
-	metrics, err := measure.Find([]string{c.String("metric")})
+	metrics, err := measure.Find([]string{o.Metric})
 	switch {
 	case err != nil:
-		return withCode(exitUsage, fmt.Errorf("--metric: %w", err))
+		return usagef("--metric: %w", err)
 	case len(metrics) > 1 || !metrics[0].IsFactor():
-		return withCode(exitUsage, fmt.Errorf("--metric %s: want one time or multiple, whose differences are percentages", c.String("metric")))
+		return usagef("--metric %s: want one time or multiple, whose differences are percentages", o.Metric)
 	}
-	if _, err := openExperiment(o, files); err != nil {
-		return withCode(exitUsage, err)
+	if _, err := x.Load(files[0]); err != nil {
+		return usage(err)
 	}
-	if err := o.Experiment.Supported(); err != nil {
-		return withCode(exitUsage, err)
+	if err := x.Experiment.Supported(); err != nil {
+		return usage(err)
 	}
-	like := c.String("like")
+	like := o.Like
 	var costs *calibration.Calibration
 	var notes []string
 	if like == "" {
@@ -54,7 +53,7 @@ func dryRun(c *cli.Context, files []string, o *experiment.Options) error {
 			return fmt.Errorf("make folder for the simulation: %w", err)
 		}
 		defer os.RemoveAll(folder)
-		if like, costs, notes, err = simulateLike(c, *o, folder); err != nil {
+		if like, costs, notes, err = simulateLike(c, o, *x, folder); err != nil {
 			return err
 		}
 		if like == "" { // nothing can be simulated
@@ -63,46 +62,48 @@ func dryRun(c *cli.Context, files []string, o *experiment.Options) error {
 	}
 	run, err := results.Open(like, o.Unverified)
 	if err != nil {
-		return withCode(exitUsage, err)
+		return usage(err)
 	}
-	f := experiment.Expect(o.Experiment, run, metrics[0], tellPct)
+	f := experiment.Expect(x.Experiment, run, metrics[0], tellPct)
 	f.Notes = notes
 	f.Warnings = append(f.Warnings, results.Starved(run.Trials)...)
-	if c.IsSet("like") {
-		if unlike := experiment.Unlike(o.Experiment, run.Run, false); unlike != "" {
+	if o.Like != "" {
+		if unlike := experiment.Unlike(x.Experiment, run.Run, false); unlike != "" {
 			f.Warnings = append(f.Warnings, unlike)
 		}
 	}
 	for _, r := range run.Trials[:min(1, len(run.Trials))] {
-		if !c.IsSet("like") {
+		if o.Like == "" {
 			f.Warnings = append(f.Warnings, r.Warnings...)
 		}
 	}
 	f.Warnings = append(f.Warnings, run.Warnings()...)
-	var predicted []nextRun
+	var predicted []experiment.NewRun
 	if costs != nil {
-		predicted = nextTrials(costs, run.Trials)
+		predicted = experiment.NewTrials(costs, run.Trials)
 	}
 	return printDoc(c, struct {
 		*experiment.Forecast
-		NewRuns []nextRun `json:"newRuns,omitempty"`
-		RestsOn string    `json:"restsOn,omitempty"`
-	}{f, predicted, restsOn(costs)}, append(f.Doc(), nextRunsDoc(costs, predicted)...))
+		NewRuns []experiment.NewRun `json:"newRuns,omitempty"`
+		RestsOn string              `json:"restsOn,omitempty"`
+	}{f, predicted, experiment.RestsOn(costs)}, append(f.Doc(), experiment.NewRunsDoc(costs, predicted)...))
 }
 
 // simulateLike simulates a few repeats of an experiment, from which a forecast
 // can be made. It writes them to a run folder below the folder root and returns
 // the run folder's path, the calibration, nil if none is given, and what is said of the plan.
-func simulateLike(c *cli.Context, o experiment.Options, root string) (dir string, costs *calibration.Calibration, notes []string, err error) {
-	e := *o.Experiment
+func simulateLike(
+	c *cli.Context, o *runOptions, x experiment.Options, root string,
+) (dir string, costs *calibration.Calibration, notes []string, err error) {
+	e := *x.Experiment
 	e.Repeats, e.Timeout, e.Warmups = experiment.ForecastRepeats, 0, 0
-	if _, err := findClusters(c, &o, nil, true); err != nil {
+	if _, err := findClusters(c, o, &x, nil, true); err != nil {
 		return "", nil, nil, err
 	}
-	if costs, err = calibrationOf(c, &o); err != nil {
-		return "", nil, nil, withCode(exitUsage, err)
+	if costs, err = calibrationOf(c, o, &x); err != nil {
+		return "", nil, nil, usage(err)
 	}
-	notes = workload.Scripts(o.Cluster)
+	notes = workload.Scripts(x.Cluster)
 	e.Workloads = slices.DeleteFunc(slices.Clone(e.Workloads), func(w config.Workload) bool {
 		if workload.HasTwin(w) {
 			return false
@@ -115,17 +116,17 @@ func simulateLike(c *cli.Context, o experiment.Options, root string) (dir string
 	}
 	p := newRunProgress(c)
 	defer p.close()
-	o.Experiment, o.Root, o.Name, o.Progress, o.OwnSeeds = &e, root, "simulated", nil, true
-	o.Progress = func(s experiment.Step) {
+	x.Experiment, x.Root, x.Name, x.OwnSeeds = &e, root, "simulated", true
+	x.Progress = func(s experiment.Step) {
 		if s.Doing == "plan" {
 			notes = append(notes, s.Text)
 		} else {
 			p.step(s)
 		}
 	}
-	run, err := experiment.Simulate(c.Context, o, costs)
+	run, err := experiment.Simulate(c.Context, x, costs)
 	if err != nil {
-		return "", nil, nil, fmt.Errorf("%w; --like estimates from a run instead of a simulation", runError(err))
+		return "", nil, nil, fmt.Errorf("%w; --like estimates from a run instead of a simulation", err)
 	}
 	return run.Dir, costs, notes, nil
 }

@@ -1,10 +1,11 @@
 package cmd
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -15,12 +16,16 @@ import (
 	"heddle/harness/results"
 )
 
+type fidelityOptions struct {
+	Across   []string `flag:"across" text:"fit to the run folder RUN, RUN:WORKLOAD, or RUN:WORKLOAD:MODEL, and predict the runs of the arguments with that, but for the trials fitted to; may be repeated" of:"RUN"`
+	MaxError string   `flag:"max-error" text:"end with code 4 if a workload and model's mean error is above PERCENT" of:"PERCENT"`
+	Metric   []string `flag:"metric" list:"," suggest:"metrics" text:"errors of METRIC of heddle compare too, or of all; may be repeated" of:"METRIC"`
+	fidelity.Options
+	printed
+}
+
 func fidelityCommand() *cli.Command {
-	var o fidelity.Options
-	cluster := slices.DeleteFunc(flagsOf(&o.Cluster), func(f cli.Flag) bool {
-		return !slices.Contains([]string{"host-cores", "disk", "link", "uplink", "am-heartbeat"}, f.Names()[0])
-	})
-	return &cli.Command{
+	return reader(&cli.Command{
 		Name:      "fidelity",
 		Usage:     "how much replays differ from what a run measured",
 		ArgsUsage: "RUN [RUN …]",
@@ -39,79 +44,56 @@ that its traces do not have. For example:
    heddle fidelity --across RUN-FOLDER OTHER-RUN ANOTHER-RUN
    heddle fidelity --across RUN-FOLDER:wordcount:fifo RUN-FOLDER
    heddle fidelity --json RUN-FOLDER | jq '.own[] | {workload, model, meanAbsErrorPct}'`,
-		Flags: append([]cli.Flag{
-			&cli.StringSliceFlag{Name: "across", Usage: "fit to the run folder `RUN`, RUN:WORKLOAD, or RUN:WORKLOAD:MODEL, and predict the runs of the arguments with that, but for the trials fitted to; may be repeated"},
-			&cli.StringFlag{Name: "max-error", Usage: "end with code 4 if a workload and model's mean error is above `PERCENT`"},
-			&cli.StringSliceFlag{Name: "metric", Usage: "errors of `METRIC` of heddle compare too, or of all; may be repeated"},
-			&cli.IntFlag{Name: "seeds", Value: 5, Destination: &o.Seeds, DefaultText: fmt.Sprintf("5; with --across %d", acrossSeeds), Usage: "replay each trial with seeds 1 to `N` and take the mean"},
-			&cli.BoolFlag{Name: "others", Destination: &o.Others, Usage: "replay each run beside the load by other programs that it recorded, where that differs from the load that was fitted to"},
-			unverifiedFlag(),
-			tableFlag(), jsonFlag(),
-		}, cluster...),
-		Action: withArguments(func(c *cli.Context, dirs []string) error { return runFidelity(c, dirs, &o) }),
-	}
+	}, &fidelityOptions{}, runFidelity)
 }
 
 // acrossSeeds is enough for chance in replays to be less than what is asked of
 // predictions: with 5 seeds, means of one job on a lab were off by 3 % for chance alone.
 const acrossSeeds = 20
 
-func runFidelity(c *cli.Context, dirs []string, o *fidelity.Options) (err error) {
-	o.Interrupted, o.Unverified = c.Context.Err, c.Bool("unverified")
-	if o.Seeds < 1 || o.Seeds > 1000 {
-		return withCode(exitUsage, fmt.Errorf("--seeds %d: want 1 to 1000", o.Seeds))
-	}
-	if c.IsSet("across") {
-		if !c.IsSet("seeds") {
-			o.Seeds = acrossSeeds
+func runFidelity(c *cli.Context, o *fidelityOptions, dirs []string) (err error) {
+	o.Interrupted = c.Context.Err
+	if o.Across != nil {
+		o.Seeds = cmp.Or(o.Seeds, acrossSeeds)
+		if o.Metric != nil || o.MaxError != "" {
+			return errors.New("--across: --metric and --max-error are for the runs of one folder; want --across without them")
 		}
-		return runAcross(c, dirs, o)
+		report, err := fidelity.AcrossRuns(o.Across, dirs, o.Options)
+		if err != nil {
+			return err
+		}
+		return show(c, report)
 	}
 	if len(dirs) != 1 {
-		return withCode(exitUsage, errors.New("want one run folder; 'heddle run' prints the path of its run folder"))
+		return errors.New("want one run folder; 'heddle run' prints the path of its run folder")
 	}
 	if info, err := os.Stat(dirs[0]); err == nil && info.Mode().IsRegular() {
-		text := fmt.Sprintf("%s is a file: each trial is predicted from the other repeats of its run, so fidelity takes the folder of a run", dirs[0])
+		instead := "heddle replay " + dirs[0] + " simulates a trace"
 		if run := results.RunOf(dirs[0]); run != "" {
-			text += "; heddle fidelity " + run
-		} else {
-			text += "; heddle replay " + dirs[0] + " simulates a trace"
+			instead = "heddle fidelity " + run
 		}
-		return withCode(exitUsage, errors.New(text))
+		return fmt.Errorf("%s is a file: each trial is predicted from the other repeats of its run, so fidelity takes the folder of "+
+			"a run; %s", dirs[0], instead)
 	}
-	if c.IsSet("metric") {
-		if o.Metrics, err = measure.Find(several(c, "metric")); err != nil {
-			return withCode(exitUsage, err)
-		}
-	}
-	most := -1.0
-	if text := c.String("max-error"); text != "" {
-		if most, err = strconv.ParseFloat(strings.TrimSuffix(text, "%"), 64); err != nil || !(most >= 0) {
-			return withCode(exitUsage, fmt.Errorf("--max-error %q: want a percentage such as 5%%", text))
+	if o.Metric != nil {
+		if o.Metrics, err = measure.Find(o.Metric); err != nil {
+			return err
 		}
 	}
-	report, err := fidelity.Of(dirs[0], *o)
+	most := math.Inf(1)
+	if o.MaxError != "" {
+		if most, err = strconv.ParseFloat(strings.TrimSuffix(o.MaxError, "%"), 64); err != nil || !(most >= 0) {
+			return fmt.Errorf("--max-error %q: want a percentage such as 5%%", o.MaxError)
+		}
+	}
+	report, err := fidelity.Of(dirs[0], o.Options)
 	if err != nil {
-		return withCode(exitUsage, err)
+		return err
 	}
-	err = printDoc(c, report, report.Doc())
-	if worst := report.Worst(); err == nil && most >= 0 && !(float64(worst.MeanAbsErrorPct) <= most) {
-		return withCode(exitThreshold, fmt.Errorf("%s under %s: the mean error of predictions is %.1f %%, above --max-error %g%%", worst.Workload, worst.Model, worst.MeanAbsErrorPct, most))
+	err = show(c, report)
+	if worst := report.Worst(); err == nil && o.MaxError != "" && !(float64(worst.MeanAbsErrorPct) <= most) {
+		return withCode(exitThreshold, fmt.Errorf("%s under %s: the mean error of predictions is %.1f %%, above --max-error %g%%",
+			worst.Workload, worst.Model, worst.MeanAbsErrorPct, most))
 	}
 	return err
-}
-
-// runAcross predicts the runs in the folders dirs from the runs of the flag --across.
-func runAcross(c *cli.Context, dirs []string, o *fidelity.Options) error {
-	switch {
-	case len(dirs) == 0:
-		return withCode(exitUsage, errors.New("--across: want run folders to predict as arguments"))
-	case c.IsSet("metric"), c.IsSet("max-error"):
-		return withCode(exitUsage, errors.New("--across: --metric and --max-error are for the runs of one folder; want --across without them"))
-	}
-	report, err := fidelity.AcrossRuns(c.StringSlice("across"), dirs, *o)
-	if err != nil {
-		return withCode(exitUsage, err)
-	}
-	return printDoc(c, report, report.Doc())
 }

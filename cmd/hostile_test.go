@@ -3,7 +3,6 @@ package cmd
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -115,11 +114,8 @@ func (d *daemons) try(name string) (code int, said string) {
 		return -1, fmt.Sprint("it did not end by itself: ", err)
 	}
 	if err != nil {
-		code = exitFailed
+		code = exitCode(ctx, err)
 		fmt.Fprintln(&out, "heddle:", err)
-	}
-	if coded := (*codedError)(nil); errors.As(err, &coded) {
-		code = coded.code
 	}
 	return code, out.String()
 }

@@ -74,7 +74,8 @@ func stepName(s *experiment.Step) string {
 // jobs says in one line what the jobs of a trial do.
 func (p *runProgress) jobs(s *experiment.Step) string {
 	j := s.Jobs
-	text := fmt.Sprintf("maps %d/%d (%d running)  reduces %d/%d (%d running)", j.MapsDone, j.Maps, j.MapsRunning, j.ReducesDone, j.Reduces, j.ReducesRunning)
+	text := fmt.Sprintf("maps %d/%d (%d running)  reduces %d/%d (%d running)", j.MapsDone, j.Maps, j.MapsRunning, j.ReducesDone,
+		j.Reduces, j.ReducesRunning)
 	if s.Live == nil {
 		return text
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 func modelsCommand() *cli.Command {
-	return &cli.Command{
+	return reader(&cli.Command{
 		Name:      "models",
 		Usage:     "the models, their parameters, where each comes from",
 		ArgsUsage: "[NAME]",
@@ -25,15 +25,17 @@ func modelsCommand() *cli.Command {
    heddle models
    heddle models acl
    heddle models --json | jq '.[] | {name, params: [.params[].name]}'`,
-		Flags:       []cli.Flag{tableFlag(), jsonFlag()},
-		Action:      withArguments(runModels),
 		Subcommands: []*cli.Command{modelsNew(), modelsShow()},
-	}
+	}, &printed{}, runModels)
+}
+
+type newModelOptions struct {
+	Dir    string `flag:"dir" text:"new folder DIR" of:"DIR" without:"NAME, in the current folder"`
+	Heddle string `flag:"heddle" text:"checkout DIR of heddle's source" of:"DIR" without:"the one that this program was built from, or the one around the current folder"`
 }
 
 func modelsNew() *cli.Command {
-	var dir, checkout string
-	return &cli.Command{
+	return reader(&cli.Command{
 		Name:      "new",
 		Usage:     "begin a model of one's own, in a module of its own",
 		ArgsUsage: "NAME",
@@ -46,19 +48,16 @@ network. NAME is of a-z, 0-9 and hyphens. Nothing is overwritten. For example:
    cd my-model
    go test ./...
    go run . replay TRACE --model yarn --model my-model`,
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "dir", Destination: &dir, Usage: "new folder `DIR` (default: NAME, in the current folder)"},
-			&cli.StringFlag{Name: "heddle", Destination: &checkout, Usage: "checkout `DIR` of heddle's source (default: the one that this program was built from, or the one around the current folder)"},
-		},
-		Action: withArgument("NAME", func(c *cli.Context, name string) error {
-			m, err := newmodel.New(name, cmp.Or(dir, name), checkout)
-			if err != nil {
-				return withCode(exitUsage, err)
-			}
-			if err := m.Write(); err != nil {
-				return err
-			}
-			_, err = fmt.Fprintf(c.App.Writer, `in %[1]s, a Go module of its own:
+	}, &newModelOptions{}, func(c *cli.Context, o *newModelOptions, names []string) error {
+		name := names[0]
+		m, err := newmodel.New(name, cmp.Or(o.Dir, name), o.Heddle)
+		if err != nil {
+			return err
+		}
+		if err := m.Write(); err != nil {
+			return failed(err)
+		}
+		_, err = fmt.Fprintf(c.App.Writer, `in %[1]s, a Go module of its own:
   %[2]s/model.go
       the model: its rule, parameters and Choose; change them
   %[3]s
@@ -81,32 +80,24 @@ then, in that folder:
   go run . replay TRACE --model yarn --model %[5]s
       a trace's jobs under YARN and under the model
 `, m.Dir, m.Package, m.Scenario, m.Checkout, name)
-			return err
-		}),
-	}
+		return failed(err)
+	})
 }
 
-func runModels(c *cli.Context, names []string) error {
+func runModels(c *cli.Context, _ *printed, names []string) error {
 	models := sched.List()
-	switch len(names) {
-	case 0:
-	case 1:
-		i := slices.IndexFunc(models, func(m sched.Info) bool { return m.Name == names[0] })
-		switch names[0] {
-		case config.ModelExternal:
-			return withCode(exitUsage, errors.New("external is a program of anybody's that decides: it has the parameters that the program knows"))
-		case config.ModelYARN:
-			return withCode(exitUsage, errors.New("yarn is the cluster's own scheduler: it is no model of heddle's and has no parameters"))
-		}
-		if i < 0 {
-			return withCode(exitUsage, fmt.Errorf("no model %q; %s", names[0], nearest.Hint(names[0], ownModels())))
-		}
-		models = models[i : i+1]
-	default:
-		return withCode(exitUsage, fmt.Errorf("models takes one NAME at most, found %d", len(names)))
-	}
 	if len(names) == 1 {
-		return printDoc(c, models, describeModel(models[0]))
+		name := names[0]
+		switch i := slices.IndexFunc(models, func(m sched.Info) bool { return m.Name == name }); {
+		case name == config.ModelExternal:
+			return errors.New("external is a program of anybody's that decides: it has the parameters that the program knows")
+		case name == config.ModelYARN:
+			return errors.New("yarn is the cluster's own scheduler: it is no model of heddle's and has no parameters")
+		case i < 0:
+			return fmt.Errorf("no model %q; %s", name, nearest.Hint(name, ownModels()))
+		default:
+			return printDoc(c, models[i:i+1], describeModel(models[i]))
+		}
 	}
 	t := &doc.Table{Name: "models", Columns: []string{"model", "what it does"}}
 	for _, m := range models {
@@ -118,7 +109,8 @@ func runModels(c *cli.Context, names []string) error {
 // ownModels returns the names of heddle's own models: all but the cluster's
 // scheduler and programs.
 func ownModels() []string {
-	return slices.DeleteFunc(config.ModelNames(), func(name string) bool { return name == config.ModelYARN || name == config.ModelExternal })
+	return slices.DeleteFunc(config.ModelNames(),
+		func(name string) bool { return name == config.ModelYARN || name == config.ModelExternal })
 }
 
 func describeModel(m sched.Info) doc.Doc {

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,7 +13,7 @@ import (
 )
 
 func modelsShow() *cli.Command {
-	return &cli.Command{
+	return reader(&cli.Command{
 		Name:      "show",
 		Usage:     "what a model has learnt",
 		ArgsUsage: "STATE",
@@ -21,19 +22,17 @@ whose model has state: keep in the experiment. For example:
 
    heddle models show runs/learning/trials/r02-wordcount-learning/state.json
    heddle models show --json STATE | jq .tables[0].rows`,
-		Flags: []cli.Flag{tableFlag(), jsonFlag()},
-		Action: withArgument("STATE", func(c *cli.Context, file string) error {
-			s, err := readState(file)
-			if err != nil {
-				return withCode(exitUsage, fmt.Errorf("%s: %w", file, err))
-			}
-			tables, err := s.Show()
-			if err != nil {
-				return withCode(exitUsage, fmt.Errorf("%s: %w", file, err))
-			}
-			return printDoc(c, shownState{s.Model, s.Params, s.For, tables}, describeState(s, tables))
-		}),
-	}
+	}, &printed{}, func(c *cli.Context, _ *printed, args []string) error {
+		s, err := readState(args[0])
+		if err != nil {
+			return fmt.Errorf("%s: %w", args[0], err)
+		}
+		tables, err := s.Show()
+		if err != nil {
+			return fmt.Errorf("%s: %w", args[0], err)
+		}
+		return printDoc(c, shownState{s.Model, s.Params, s.For, tables}, describeState(s, tables))
+	})
 }
 
 // shownState is the JSON of the command.
@@ -45,12 +44,8 @@ type shownState struct {
 }
 
 func readState(name string) (*sched.State, error) {
-	info, err := os.Stat(name)
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("want the file state.json of a trial, not a folder or device")
-	}
-	if err != nil {
-		return nil, err
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+		return nil, errors.New("want the file state.json of a trial, not a folder or device")
 	}
 	f, err := os.Open(name)
 	if err != nil {

@@ -20,7 +20,7 @@ func replayObservations(c *cli.Context, files []string) error {
 	for _, path := range files {
 		f, err := os.Open(path)
 		if err != nil {
-			return withCode(exitUsage, err)
+			return usage(err)
 		}
 		steps := 0
 		err = drive.Replay(f, func(after time.Duration, actions []steer.Action) {
@@ -33,7 +33,7 @@ func replayObservations(c *cli.Context, files []string) error {
 		})
 		f.Close()
 		if err != nil && !errors.Is(err, drive.ErrDiffers) {
-			return withCode(exitUsage, fmt.Errorf("%s: %w", path, err))
+			return usagef("%s: %w", path, err)
 		} else if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}

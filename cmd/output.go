@@ -1,58 +1,49 @@
 package cmd
 
 import (
-	"fmt"
+	"encoding/json"
+	"io"
 	"os"
-	"slices"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"heddle/harness/doc"
 )
 
-// tableFlag returns the flag --format, for commands that print tables with printDoc.
-func tableFlag() cli.Flag {
-	return &cli.GenericFlag{Name: "format", Value: new(tableFormat), DefaultText: "text", Usage: "form of the result: " + strings.Join(doc.Formats, ", ") + " or json"}
-}
-
-// tableFormat is the value of --format, empty for text.
-type tableFormat string
-
-// Set refuses what is no format.
-func (f *tableFormat) Set(text string) error {
-	*f = tableFormat(text)
-	return checkFormat(text, doc.Formats)
-}
-
-// String returns the format's name.
-func (f *tableFormat) String() string { return string(*f) }
-
-// checkFormat returns an error if a format is neither json nor one of the others.
-func checkFormat(format string, others []string) error {
-	if format != "json" && !slices.Contains(others, format) {
-		return withCode(exitUsage, fmt.Errorf("--format %q: want %s or json", format, strings.Join(others, ", ")))
-	}
-	return nil
-}
-
 // wantsJSON reports whether --json or --format asks for JSON.
 func wantsJSON(c *cli.Context) bool { return c.Bool("json") || c.String("format") == "json" }
+
+// show prints a command's result: as JSON if that is asked for, else as its document.
+func show(c *cli.Context, r interface{ Doc() doc.Doc }) error { return printDoc(c, r, r.Doc()) }
 
 // printDoc prints a command's result in the form that --format or --json names: v
 // as JSON, otherwise the document d.
 func printDoc(c *cli.Context, v any, d doc.Doc) error {
+	return printResult(c, v, func(out io.Writer) error {
+		format := c.String("format")
+		if !isTerminal(out) {
+			return doc.Write(out, format, d, false)
+		}
+		out, colour := asIs(out), os.Getenv("NO_COLOR") == "" // the document escapes what it says
+		if format != "" && format != "text" {
+			return doc.Write(out, format, d, colour)
+		}
+		bottom.clear()
+		return doc.WriteText(out, d, colour)
+	})
+}
+
+// printResult prints a command's result as JSON or as text.
+func printResult(c *cli.Context, v any, text func(io.Writer) error) error {
 	if wantsJSON(c) {
-		return printJSON(c.App.Writer, v)
+		return failed(printJSON(c.App.Writer, v))
 	}
-	format := c.String("format")
-	if !isTerminal(c.App.Writer) {
-		return doc.Write(c.App.Writer, format, d, false)
-	}
-	out, colour := asIs(c.App.Writer), os.Getenv("NO_COLOR") == "" // the document escapes what it says
-	if format != "" && format != "text" {
-		return doc.Write(out, format, d, colour)
-	}
-	bottom.clear()
-	return doc.WriteText(out, d, colour)
+	return failed(text(c.App.Writer))
+}
+
+func printJSON(out io.Writer, v any) error {
+	enc := json.NewEncoder(out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
 }

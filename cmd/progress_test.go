@@ -14,7 +14,6 @@ import (
 	"heddle/harness/capture"
 	"heddle/harness/experiment"
 	"heddle/harness/measure"
-	"heddle/harness/results"
 	"heddle/traces"
 )
 
@@ -249,18 +248,5 @@ func TestStatus(t *testing.T) {
 		if got, want := shown.String(), c.want+"\r\x1b[1A\x1b[J"; got != want {
 			t.Errorf("%s:\n%q, want\n%q", c.name, got, want)
 		}
-	}
-}
-
-// TestTrialWarnings: a text is there once, with the trials that have it.
-func TestTrialWarnings(t *testing.T) {
-	got := trialWarnings([]results.Trial{
-		{Name: "r01", Warnings: []string{"uncalibrated", "slow", "slow"}},
-		{Name: "r02", Warnings: []string{"lost a node", "uncalibrated"}},
-		{Name: "r03", Warnings: []string{"uncalibrated", "slow"}},
-	})
-	want := []string{"all 3 trials: uncalibrated", "2 of 3 trials, r01 first: slow", "r02: lost a node"}
-	if !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -216,7 +216,7 @@ type block struct {
 	lines      []string
 }
 
-type command struct {
+type commandLine struct {
 	line   string
 	output []string // in a console
 }
@@ -274,7 +274,7 @@ func parsePage(path, content string) page {
 }
 
 // commands are the block's lines that have a heddle command.
-func (b block) commands() (found []command) {
+func (b block) commands() (found []commandLine) {
 	if b.kind != "" && b.kind != "sh" && b.kind != "console" {
 		return nil
 	}
@@ -293,7 +293,7 @@ func (b block) commands() (found []command) {
 			continue
 		}
 		if len(heddles(line)) > 0 || b.kind == "console" {
-			found = append(found, command{line: line})
+			found = append(found, commandLine{line: line})
 		}
 		line = ""
 	}

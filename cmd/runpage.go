@@ -53,7 +53,8 @@ func (p *runPage) end(folder string) { p.write(folder, 0) }
 func (p *runPage) write(folder string, reload int) {
 	began := time.Now()
 	path := filepath.Join(folder, runs.PageFile)
-	d, err := report.Of(p.c.Context, report.Options{Runs: []string{folder}, Command: []string{"heddle", "report", "-o", runs.PageFile, folder}})
+	command := []string{"heddle", "report", "-o", runs.PageFile, folder}
+	d, err := report.Of(p.c.Context, report.Options{Runs: []string{folder}, Command: command})
 	if err == nil {
 		err = outfile.Replace(path, func(f *os.File) error { return doc.WriteReloading(f, d, reload) })
 	}

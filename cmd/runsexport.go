@@ -3,21 +3,25 @@ package cmd
 import (
 	"errors"
 	"fmt"
-	"os"
-	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"heddle/harness/export"
 	"heddle/harness/results"
-	"heddle/harness/runs"
 	"heddle/traces/outfile"
 	"heddle/traces/table"
 )
 
+type exportOptions struct {
+	Output string `flag:"output,o" text:"write to FILE.parquet or .csv, which must not exist" of:"FILE"`
+	Rows   string `flag:"rows" values:"{rows}" text:"what a ROW is of" of:"ROW"`
+	inRuns
+	verified
+}
+
 func runsExport() *cli.Command {
-	return &cli.Command{
+	return reader(&cli.Command{
 		Name:      "export",
 		Usage:     "write runs as one table for pandas, R, DuckDB or a spreadsheet",
 		ArgsUsage: "RUN [RUN …]",
@@ -33,43 +37,33 @@ parquet_kv_metadata. For example:
    heddle runs export --rows attempts -o attempts.parquet runs/first
 
 ` + columnLines(),
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE`.parquet or .csv, which must not exist"},
-			&cli.StringFlag{Name: "rows", Value: export.Trials, Usage: "what a `ROW` is of: " + strings.Join(export.Kinds(), ", ")},
-			runsFlag(nil), unverifiedFlag(),
-		},
-		Action: withRuns(runRunsExport),
-	}
+	}, &exportOptions{Rows: export.Trials}, exportRuns)
 }
 
-func runRunsExport(c *cli.Context, found []*runs.Run) error {
-	path, kind := c.String("output"), c.String("rows")
-	switch {
-	case len(found) == 0:
-		return withCode(exitUsage, errors.New("want one RUN or more; 'heddle runs list' lists them"))
-	case path == "":
-		return withCode(exitUsage, errors.New("runs export needs --output FILE.parquet or FILE.csv"))
-	case !slices.Contains(export.Kinds(), kind):
-		return withCode(exitUsage, fmt.Errorf("--rows %q: want one of %s", kind, strings.Join(export.Kinds(), ", ")))
+func exportRuns(_ *cli.Context, o *exportOptions, args []string) error {
+	if o.Output == "" {
+		return errors.New("runs export needs --output FILE.parquet or FILE.csv")
 	}
-	if err := errors.Join(table.CheckName(path), outfile.Absent(path)); err != nil {
-		return withCode(exitUsage, fmt.Errorf("--output: %w", err))
+	if err := errors.Join(table.CheckName(o.Output), outfile.Absent(o.Output)); err != nil {
+		return fmt.Errorf("--output: %w", err)
+	}
+	found, err := openRuns(o.Runs, args)
+	if err != nil {
+		return err
 	}
 	var list []*results.Run
 	for _, run := range found {
-		finished, err := results.Open(run.Dir, c.Bool("unverified"))
+		finished, err := results.Open(run.Dir, o.Unverified)
 		if err != nil {
-			return withCode(exitUsage, fmt.Errorf("runs export: %w", err))
+			return fmt.Errorf("runs export: %w", err)
 		}
 		warn(finished.Warnings()...)
 		list = append(list, finished)
 	}
-	warnings, err := export.Write(list, kind, path)
+	warnings, err := export.Write(list, o.Rows, o.Output)
 	warn(warnings...)
-	if errors.Is(err, os.ErrExist) || errors.Is(err, export.ErrNoTraces) || errors.Is(err, export.ErrSameName) {
-		return withCode(exitUsage, fmt.Errorf("runs export: %w", err))
-	} else if err != nil {
-		return exportError(fmt.Errorf("runs export: %w", err))
+	if err != nil {
+		return fmt.Errorf("runs export: %w", err)
 	}
 	return nil
 }

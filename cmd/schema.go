@@ -1,16 +1,14 @@
 package cmd
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/urfave/cli/v2"
 
 	"heddle/harness/config"
+	"heddle/harness/option"
 )
 
 func schemaCommand() *cli.Command {
-	return &cli.Command{
+	return reader(&cli.Command{
 		Name:      "schema",
 		Usage:     "the JSON Schema of experiment, cluster or sweep files, for editors",
 		ArgsUsage: "experiment|cluster|sweep",
@@ -22,20 +20,16 @@ wrong ones. For example, for editors with yaml-language-server:
 
 A schema cannot see everything: heddle itself also refuses, for example, two models
 with one label.`,
-		Action: withArguments(func(c *cli.Context, kinds []string) error {
-			var schema []byte
-			switch strings.Join(kinds, " ") {
-			case "experiment":
-				schema = config.ExperimentSchema()
-			case "cluster":
-				schema = config.ClusterSchema()
-			case "sweep":
-				schema = config.SweepSchema()
-			default:
-				return withCode(exitUsage, fmt.Errorf("schema %q: want experiment, cluster or sweep", strings.Join(kinds, " ")))
-			}
-			_, err := c.App.Writer.Write(schema)
-			return err
-		}),
-	}
+	}, &struct{}{}, func(c *cli.Context, _ *struct{}, args []string) error {
+		of := map[string]func() []byte{
+			"experiment": config.ExperimentSchema, "cluster": config.ClusterSchema, "sweep": config.SweepSchema,
+		}[args[0]]
+		if of == nil {
+			return usagef("schema %w", option.OneOf(args[0], schemas))
+		}
+		_, err := c.App.Writer.Write(of())
+		return failed(err)
+	})
 }
+
+var schemas = []string{"experiment", "cluster", "sweep"}

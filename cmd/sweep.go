@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"errors"
 	"fmt"
 	"os"
 
@@ -15,8 +14,18 @@ import (
 	"heddle/traces/printable"
 )
 
+type sweepOptions struct {
+	named
+	Resume string `flag:"resume" text:"continue the unfinished sweep in DIR, or print what a finished one gave" of:"DIR"`
+	DryRun bool   `flag:"dry-run" text:"print what would run, its time and memory, by a few replays; keep nothing"`
+	On     string `flag:"on" values:"local,yarn" text:"where replays run"`
+	inCluster
+	Queue string `flag:"queue" text:"with --on yarn, the QUEUE of its jobs" of:"QUEUE" without:"the cluster's"`
+	printed
+}
+
 func sweepCommand() *cli.Command {
-	return &cli.Command{
+	return command(&cli.Command{
 		Name:      "sweep",
 		Usage:     "many replays: traces, models, parameters, clusters and seeds",
 		ArgsUsage: "[SWEEP.yaml]",
@@ -35,59 +44,60 @@ command or --resume with --on yarn collects what it gave. For example:
    heddle sweep --resume RUN-FOLDER
    heddle sweep --on yarn --cluster CLUSTER.yaml --run-name night sweep.yaml
    heddle compare --where 'model~^delay' RUN-FOLDER`,
-		Flags: []cli.Flag{
-			runsFlag(new(string)),
-			&cli.StringFlag{Name: "run-name", Usage: "`NAME` of the run folder (default: time and sweep)"},
-			&cli.StringFlag{Name: "resume", Usage: "continue the unfinished sweep in `DIR`, or print what a finished one gave"},
-			&cli.StringFlag{Name: "on", Value: "local", Usage: "where replays run: local or yarn"},
-			clusterFlag(),
-			&cli.StringFlag{Name: "queue", Usage: "with --on yarn, the `QUEUE` of its jobs (default: the cluster's)"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "print what would run, its time and memory, by a few replays; keep nothing"},
-			tableFlag(), jsonFlag(),
-		},
-		Action: withArguments(runSweep),
-	}
+	}, &sweepOptions{On: "local", inCluster: onLab()}, runSweep)
 }
 
-func runSweep(c *cli.Context, files []string) error {
-	switch on := c.String("on"); {
-	case (c.String("resume") == "") != (len(files) == 1) || len(files) > 1:
-		return withCode(exitUsage, errors.New("want either one sweep file, or --resume with a run folder"))
-	case c.IsSet("resume") && (c.IsSet("runs") || c.IsSet("run-name") || c.Bool("dry-run")):
-		return withCode(exitUsage, errors.New("--resume: want it without --runs, --run-name and --dry-run"))
-	case on != "local" && on != "yarn":
-		return withCode(exitUsage, fmt.Errorf("--on %q: want local or yarn", on))
-	case on == "local" && (c.IsSet("cluster") || c.IsSet("queue")):
-		return withCode(exitUsage, errors.New("--cluster, --queue: want --on yarn with them"))
+func runSweep(c *cli.Context, o *sweepOptions, files []string) error {
+	switch {
+	case (o.Resume == "") != (len(files) == 1):
+		return usagef("want either one sweep file, or --resume with a run folder")
+	case o.Resume != "" && (o.Runs != "" || o.RunName != "" || o.DryRun):
+		return usagef("--resume: want it without --runs, --run-name and --dry-run")
+	case o.On == "local" && (c.IsSet("cluster") || o.Queue != ""):
+		return usagef("--cluster, --queue: want --on yarn with them")
 	}
-	plan, run, err := openSweep(c, files)
+	plan, run, err := openSweep(o, files)
 	if err != nil {
-		return runError(err)
+		return err
 	}
 	if run != nil {
 		defer run.Close()
 	}
-	if c.Bool("dry-run") {
+	if o.DryRun {
 		cost, err := sweep.Expect(c.Context, plan, plan.Replays, func(sweep.Row) error { return nil })
 		if err != nil {
-			return withCode(exitUsage, err)
+			return usage(err)
 		}
-		return printDoc(c, cost, cost.Doc())
+		return show(c, cost)
 	}
-	if run.Manifest().State == runs.Finished {
-		return printSweep(c, plan, run)
+	if run.Manifest().State != runs.Finished {
+		return finishSweep(c, o, plan, run)
 	}
+	trials, err := results.List(run)
+	if err != nil {
+		return err
+	}
+	report, err := sweep.ReportOf(plan, trials)
+	if err != nil {
+		return err
+	}
+	return show(c, report)
+}
+
+// finishSweep runs the replays of a sweep that have no result yet, and prints what all gave.
+func finishSweep(c *cli.Context, o *sweepOptions, plan *sweep.Plan, run *runs.Run) error {
 	w := &work{progress: newProgress(c)}
 	defer w.close()
 	where, clean := sweep.Where(sweep.Local), func() error { return nil }
-	if c.String("on") == "yarn" {
-		y, err := onYARN(c, run.Dir, w.say)
+	if o.On == "yarn" {
+		y, err := onYARN(o, run.Dir, w.say)
 		if err != nil {
 			return err
 		}
 		defer y.Cluster.Close()
 		where, clean = y.Run, func() error { return y.Clean(c.Context, plan) }
-		putsBack(c, "the job of the sweep", "the job may still run; heddle sweep --on yarn --resume "+printable.ShellWord(run.Dir)+" collects its results")
+		putsBack(c, "the job of the sweep",
+			"the job may still run; heddle sweep --on yarn --resume "+printable.ShellWord(run.Dir)+" collects its results")
 	}
 	before := 0
 	w.show(func() []string { return []string{"no replay has ended yet"} })
@@ -101,11 +111,11 @@ func runSweep(c *cli.Context, files []string) error {
 	fmt.Fprintln(c.App.ErrWriter, "run folder:", run.Dir)
 	if err != nil {
 		again := "heddle sweep --resume"
-		if c.String("on") == "yarn" {
-			again = "heddle sweep --on yarn --cluster " + printable.ShellWord(c.String("cluster")) + " --resume"
+		if o.On == "yarn" {
+			again = "heddle sweep --on yarn --cluster " + printable.ShellWord(o.Cluster) + " --resume"
 		}
 		next(c, again, run.Dir)
-		return runError(err)
+		return err
 	}
 	if err := clean(); err != nil {
 		warn(err.Error())
@@ -117,7 +127,7 @@ func runSweep(c *cli.Context, files []string) error {
 	if err != nil {
 		return err
 	}
-	if err := printDoc(c, report, report.Doc()); err != nil {
+	if err := show(c, report); err != nil {
 		return err
 	}
 	next(c, "heddle compare", run.Dir)
@@ -126,57 +136,44 @@ func runSweep(c *cli.Context, files []string) error {
 
 // openSweep makes the plan of a sweep file, and its run folder. With --dry-run it makes
 // no folder. With --resume it takes up a run folder.
-func openSweep(c *cli.Context, files []string) (*sweep.Plan, *runs.Run, error) {
-	if dir := c.String("resume"); dir != "" {
-		run, plan, err := sweep.Open(dir)
+func openSweep(o *sweepOptions, files []string) (*sweep.Plan, *runs.Run, error) {
+	if o.Resume != "" {
+		run, plan, err := sweep.Open(o.Resume)
 		if err != nil || run.Manifest().State == runs.Finished {
-			return plan, run, withCode(exitUsage, err)
+			return plan, run, usage(err)
 		}
 		_, err = run.Resume()
 		return plan, run, err
 	}
 	s, source, err := config.LoadSweep(files[0])
 	if err != nil {
-		return nil, nil, withCode(exitUsage, err)
+		return nil, nil, usage(err)
 	}
 	plan, err := sweep.New(s)
-	if err != nil || c.Bool("dry-run") {
-		return plan, nil, withCode(exitUsage, err)
+	if err != nil || o.DryRun {
+		return plan, nil, usage(err)
 	}
-	root, err := runsRoot(c.String("runs"))
+	root, err := runsRoot(o.Runs)
 	if err != nil {
 		return nil, nil, err
 	}
-	run, err := sweep.Begin(root, c.String("run-name"), plan, source, os.Args)
+	run, err := sweep.Begin(root, o.RunName, plan, source, os.Args)
 	return plan, run, err
 }
 
 // onYARN returns the cluster on which the replays of a sweep run.
-func onYARN(c *cli.Context, dir string, say func(string)) (*sweep.YARN, error) {
-	cluster, err := loadCluster(c.String("cluster"))
+func onYARN(o *sweepOptions, dir string, say func(string)) (*sweep.YARN, error) {
+	cluster, err := loadCluster(o.Cluster)
 	if err != nil {
 		return nil, err
 	}
 	to, err := clients.To(cluster, clients.Patience{})
 	if err != nil {
-		return nil, withCode(exitUsage, err)
+		return nil, usage(err)
 	}
 	program, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find the program of its tasks: %w", err)
 	}
-	return &sweep.YARN{Cluster: to, Program: program, RunDir: dir, Queue: c.String("queue"), Say: say}, nil
-}
-
-// printSweep prints what a finished sweep gave.
-func printSweep(c *cli.Context, plan *sweep.Plan, run *runs.Run) error {
-	trials, err := results.List(run)
-	if err != nil {
-		return runError(err)
-	}
-	report, err := sweep.ReportOf(plan, trials)
-	if err != nil {
-		return runError(err)
-	}
-	return printDoc(c, report, report.Doc())
+	return &sweep.YARN{Cluster: to, Program: program, RunDir: dir, Queue: o.Queue, Say: say}, nil
 }

@@ -20,43 +20,45 @@ func taskCommand() *cli.Command {
 		Hidden:      true,
 		Description: "Hadoop Streaming runs this, in a folder with the job's spec. It is of no use elsewhere.",
 		Subcommands: []*cli.Command{
-			{Name: "map", Usage: "run a map", Action: func(*cli.Context) error { return runTask(synthetic.Map) }},
-			{Name: "sweep", Usage: "run replays of a sweep", Action: runSweepTask},
-			{Name: "reduce", Usage: "run a reduce", Action: func(*cli.Context) error { return runTask(synthetic.Reduce) }},
+			command(&cli.Command{Name: "map", Usage: "run a map"}, &struct{}{}, runTask(synthetic.Map)),
+			command(&cli.Command{Name: "sweep", Usage: "run replays of a sweep"}, &struct{}{}, runSweepTask),
+			command(&cli.Command{Name: "reduce", Usage: "run a reduce"}, &struct{}{}, runTask(synthetic.Reduce)),
 		},
 	}
 }
 
-func runTask(run func(*synthetic.Spec, int, synthetic.Streams) error) error {
-	index, err := synthetic.Index(os.Getenv)
-	if err != nil {
-		return withCode(exitUsage, err)
+func runTask(run func(*synthetic.Spec, int, synthetic.Streams) error) func(*cli.Context, *struct{}, []string) error {
+	return func(*cli.Context, *struct{}, []string) error {
+		index, err := synthetic.Index(os.Getenv)
+		if err != nil {
+			return usage(err)
+		}
+		f, err := os.Open(synthetic.SpecFile)
+		if err != nil {
+			return usagef("open job spec: %w", err)
+		}
+		spec, err := synthetic.ReadSpec(f)
+		f.Close()
+		if err != nil {
+			return usage(err)
+		}
+		return run(spec, index, synthetic.Streams{In: os.Stdin, Out: os.Stdout, Report: os.Stderr})
 	}
-	f, err := os.Open(synthetic.SpecFile)
-	if err != nil {
-		return withCode(exitUsage, fmt.Errorf("open job spec: %w", err))
-	}
-	spec, err := synthetic.ReadSpec(f)
-	f.Close()
-	if err != nil {
-		return withCode(exitUsage, err)
-	}
-	return run(spec, index, synthetic.Streams{In: os.Stdin, Out: os.Stdout, Report: os.Stderr})
 }
 
 // runSweepTask runs the replays of a map. Its input says nothing, but a program that does
 // not read it ends before Streaming has written it.
-func runSweepTask(c *cli.Context) error {
+func runSweepTask(c *cli.Context, _ *struct{}, _ []string) error {
 	index, err := synthetic.Index(os.Getenv)
 	if err != nil {
-		return withCode(exitUsage, err)
+		return usage(err)
 	}
 	if _, err := io.Copy(io.Discard, os.Stdin); err != nil {
 		return fmt.Errorf("read input of the map: %w", err)
 	}
 	f, err := os.Open(sweep.TaskFile)
 	if err != nil {
-		return withCode(exitUsage, fmt.Errorf("open the sweep's task: %w", err))
+		return usagef("open the sweep's task: %w", err)
 	}
 	defer f.Close()
 	return sweep.RunTask(c.Context, f, index, os.Stdout, os.Stderr)

@@ -3,7 +3,6 @@ package cmd
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -86,7 +85,8 @@ func (n *notes) Write(p []byte) (int, error) {
 
 // quietFlag returns the flag --quiet of all commands.
 func (n *notes) quietFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Destination: &n.quiet, Usage: "no progress and hints: results, warnings and errors only"}
+	return &cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Destination: &n.quiet, DisableDefaultText: true,
+		Usage: "no progress and hints: results, warnings and errors only"}
 }
 
 // isTerminal reports whether a command's output goes to a terminal and not to a
@@ -184,6 +184,13 @@ func warn(warnings ...string) {
 	}
 }
 
+// say prints a note.
+func say(c *cli.Context, note string) {
+	if note != "" {
+		printable.Fprintln(c.App.ErrWriter, note)
+	}
+}
+
 // next says which command commonly follows the one that is done.
 func next(c *cli.Context, command string, files ...string) {
 	for _, f := range files {
@@ -200,23 +207,8 @@ func absent(paths ...string) error {
 			continue
 		}
 		if err := outfile.Absent(path); err != nil {
-			return withCode(exitUsage, err)
+			return usage(err)
 		}
 	}
 	return nil
-}
-
-// printResult prints a command's result as JSON or as text.
-func printResult(c *cli.Context, v any, text func(io.Writer) error) error {
-	if wantsJSON(c) {
-		return printJSON(c.App.Writer, v)
-	}
-	return text(c.App.Writer)
-}
-
-func printJSON(out io.Writer, v any) error {
-	enc := json.NewEncoder(out)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
 }

@@ -1,11 +1,13 @@
 package cmd
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -18,9 +20,20 @@ import (
 	"heddle/traces/tracefile"
 )
 
+type (
+	copyOptions struct {
+		Output string `flag:"output,o" text:"write to FILE, which must not exist" of:"FILE"`
+		asJSON
+	}
+	cutOptions struct {
+		copyOptions
+		From time.Duration `flag:"from" text:"jobs submitted at TIME after the start or later" of:"TIME"`
+		To   time.Duration `flag:"to" text:"jobs submitted before TIME after the start" of:"TIME" without:"all"`
+		Job  []string      `flag:"job" list:"," text:"this job ID; may be given again" of:"ID"`
+	}
+)
+
 func traceCommand() *cli.Command {
-	asJSON := jsonFlag()
-	output := &cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write to `FILE`, which must not exist"}
 	return &cli.Command{
 		Name:  "trace",
 		Usage: "look into traces, say why tasks ran where they did, check, repair, cut, import and export them",
@@ -30,41 +43,31 @@ func traceCommand() *cli.Command {
    heddle trace check --json run.trace
    heddle trace export --jsonl run.trace | jq 'select(.kind == "attemptStarted")'`,
 		Subcommands: []*cli.Command{
-			{
+			reader(&cli.Command{
 				Name: "info", Usage: "jobs, tasks, locality, phases and node use in figures", ArgsUsage: "TRACE",
 				Description: "For example:\n\n   heddle trace info runs/first/trials/r01-wordcount-yarn/trace.heddle",
-				Flags:       []cli.Flag{tableFlag(), asJSON}, Action: withTrace(traceInfo),
-			},
-			traceWhyCommand(),
-			{
+			}, &printed{}, withTrace(traceInfo)),
+			traceWhy(),
+			reader(&cli.Command{
 				Name: "check", Usage: "read every byte; say what is damaged, cannot be, or contradicts itself; code 1 for the first two", ArgsUsage: "TRACE",
 				Description: "For example:\n\n   heddle trace check day.trace",
-				Flags:       []cli.Flag{asJSON}, Action: withTrace(traceCheck),
-			},
-			{
+			}, &asJSON{}, withTrace(traceCheck)),
+			reader(&cli.Command{
 				Name: "repair", Usage: "keep what is whole of a damaged trace", ArgsUsage: "TRACE",
 				Description: `Writes a new file (TRACE.repaired unless --output says otherwise); TRACE stays as it is. Of the
 trace.heddle.part that a killed trial leaves it makes a trace with the histories of the jobs that had ended. For
 example:
 
    heddle trace repair -o mended.trace runs/first/trials/r02-wordcount-yarn.partial/trace.heddle.part`,
-				Flags: []cli.Flag{asJSON, output}, Action: withTrace(traceRepair),
-			},
-			{
+			}, &copyOptions{}, withTrace(traceRepair)),
+			reader(&cli.Command{
 				Name: "cut", Usage: "copy some jobs of a trace", ArgsUsage: "TRACE",
 				Description: `Keeps whole jobs, and what is known of nodes and blocks up to their end. For example:
 
    heddle trace cut --from 10m --to 20m -o piece.trace run.trace`,
-				Flags: []cli.Flag{
-					asJSON, output,
-					&cli.DurationFlag{Name: "from", Usage: "jobs submitted at `TIME` after the start or later"},
-					&cli.DurationFlag{Name: "to", Usage: "jobs submitted before `TIME` after the start (0 = all)"},
-					&cli.StringSliceFlag{Name: "job", Usage: "this job `ID`; may be given again"},
-				},
-				Action: withTrace(traceCut),
-			},
+			}, &cutOptions{}, withTrace(traceCut)),
 			traceImport(),
-			traceExportCommand(),
+			traceExport(),
 		},
 	}
 }
@@ -79,10 +82,10 @@ type fileInfo struct {
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-func traceInfo(c *cli.Context, path string) error {
+func traceInfo(c *cli.Context, _ *printed, path string) error {
 	r, err := tracefile.Open(path)
 	if err != nil {
-		return withCode(exitUsage, err)
+		return err
 	}
 	defer r.Close()
 	info := fileInfo{Figures: measure.Of(r.Header(), r.All())}
@@ -95,7 +98,7 @@ func traceInfo(c *cli.Context, path string) error {
 		info.Complete = new(bool)
 		info.Warnings = append(info.Warnings, err.Error())
 	case err != nil:
-		return withCode(exitUsage, err)
+		return err
 	case r.Footer() != nil:
 		info.Complete = &r.Footer().Complete
 		if !r.Footer().Complete {
@@ -103,27 +106,30 @@ func traceInfo(c *cli.Context, path string) error {
 		}
 	}
 	if n := r.Foreign(); n > 0 {
-		info.Warnings = append(info.Warnings, fmt.Sprintf("%d events are of kinds, or have fields, that this version of heddle does not know: these figures lack them", n))
+		info.Warnings = append(info.Warnings,
+			fmt.Sprintf("%d events are of kinds, or have fields, that this version of heddle does not know: these figures lack them", n))
 	}
 	if !wantsJSON(c) {
 		warn(info.Warnings...)
 	}
-	if err = printDoc(c, info, info.Doc()); err == nil && damage != nil && !damage.CutOff {
-		return fmt.Errorf("trace %s is damaged: these are the figures of what comes before it", path)
+	if err = show(c, info); err == nil && damage != nil && !damage.CutOff {
+		return failed(fmt.Errorf("trace %s is damaged: these are the figures of what comes before it", path))
 	}
 	return err
 }
 
-func traceCheck(c *cli.Context, path string) error {
+func traceCheck(c *cli.Context, _ *asJSON, path string) error {
 	r, err := tracefile.Check(path)
 	if err != nil {
-		return withCode(exitUsage, err)
+		return err
 	}
 	err = printResult(c, r, func(out io.Writer) error { return printReport(out, r) })
 	if err == nil && len(r.Damage) > 0 {
-		err = fmt.Errorf("trace %s is damaged in %d places; \"heddle trace repair %s\" keeps what is whole", path, len(r.Damage), path)
+		err = failed(fmt.Errorf("trace %s is damaged in %d places; \"heddle trace repair %s\" keeps what is whole", path, len(r.Damage),
+			path))
 	} else if n := int64(len(r.Impossible)) + r.DroppedImpossible; err == nil && n > 0 {
-		err = fmt.Errorf("trace %s has %d values that cannot be: make it again from what it was made of, or leave the jobs out with \"heddle trace cut\"", path, n)
+		err = failed(fmt.Errorf("trace %s has %d values that cannot be: make it again from what it was made of, or leave the jobs "+
+			"out with \"heddle trace cut\"", path, n))
 	}
 	return err
 }
@@ -160,80 +166,61 @@ func printReport(out io.Writer, r tracefile.Report) error {
 	return err
 }
 
-func traceRepair(c *cli.Context, path string) error {
-	to := c.String("output")
-	if to == "" {
-		to = path + ".repaired"
-	}
-	r, err := capture.Repair(path, to)
+func traceRepair(c *cli.Context, o *copyOptions, path string) error {
+	r, err := capture.Repair(path, cmp.Or(o.Output, path+".repaired"))
 	if err != nil {
-		return withCode(copyCode(err), err)
+		return err
 	}
-	if c.Bool("json") {
-		return printJSON(c.App.Writer, r)
-	}
-	switch {
-	case r.To == "":
-		_, err = printable.Fprintf(c.App.Writer, "%s is not damaged: nothing to repair\n", path)
-	case r.Blocks == 0: // a trace without blocks is in JSON Lines
-		_, err = printable.Fprintf(c.App.Writer, "%s has %d events, a line each; %v\n", r.To, r.Events, r)
-	default:
-		what := fmt.Sprintf("the %d events of %d whole blocks", r.Events, r.Blocks)
-		if r.Histories > 0 {
-			what = fmt.Sprintf("%d events, of %d whole blocks and of the histories of %s", r.Events, r.Blocks, printable.Count(r.Histories, "job"))
+	return printResult(c, r, func(out io.Writer) error {
+		switch {
+		case r.To == "":
+			_, err = printable.Fprintf(out, "%s is not damaged: nothing to repair\n", path)
+		case r.Blocks == 0: // a trace without blocks is in JSON Lines
+			_, err = printable.Fprintf(out, "%s has %d events, a line each; %v\n", r.To, r.Events, r)
+		case r.Histories > 0:
+			_, err = printable.Fprintf(out, "%s has %d events, of %d whole blocks and of the histories of %s; %v\n", r.To, r.Events,
+				r.Blocks, printable.Count(r.Histories, "job"), r)
+		default:
+			_, err = printable.Fprintf(out, "%s has the %d events of %d whole blocks; %v\n", r.To, r.Events, r.Blocks, r)
 		}
-		_, err = printable.Fprintf(c.App.Writer, "%s has %s; %v\n", r.To, what, r)
-	}
-	return err
-}
-
-func traceCut(c *cli.Context, path string) error {
-	to := c.String("output")
-	if to == "" {
-		return withCode(exitUsage, errors.New("trace cut needs --output FILE"))
-	}
-	piece := tracefile.Piece{From: traces.Time(c.Duration("from")), To: traces.Time(c.Duration("to"))}
-	for _, id := range several(c, "job") {
-		piece.Jobs = append(piece.Jobs, traces.JobID(id))
-	}
-	jobs, err := tracefile.Cut(path, to, piece)
-	if err != nil {
-		return withCode(copyCode(err), err)
-	}
-	result := cutPiece{to, jobs}
-	return printResult(c, result, func(out io.Writer) error {
-		_, err := printable.Fprintf(out, "%s has %s\n", result.Output, printable.Count(result.Jobs, "job"))
 		return err
 	})
 }
 
-// cutPiece is one part of a trace that was cut in parts, as "heddle trace cut"
-// prints it as JSON.
+func traceCut(c *cli.Context, o *cutOptions, path string) error {
+	if o.Output == "" {
+		return errors.New("trace cut needs --output FILE")
+	}
+	piece := tracefile.Piece{From: traces.Time(o.From), To: traces.Time(o.To)}
+	for _, id := range o.Job {
+		piece.Jobs = append(piece.Jobs, traces.JobID(id))
+	}
+	jobs, err := tracefile.Cut(path, o.Output, piece)
+	if err != nil {
+		return err
+	}
+	return printResult(c, cutPiece{o.Output, jobs}, func(out io.Writer) error {
+		_, err := printable.Fprintf(out, "%s has %s\n", o.Output, printable.Count(jobs, "job"))
+		return err
+	})
+}
+
+// cutPiece is what "heddle trace cut" prints as JSON.
 type cutPiece struct {
 	Output string `json:"output"`
 	Jobs   int    `json:"jobs"`
 }
 
-// copyCode returns the exit code for an error of copying a trace. It is the
-// code for bad input if the trace cannot be read, and the code for failed work
-// if the copy cannot be written.
-func copyCode(err error) int {
-	if _, ok := errors.AsType[*tracefile.WriteError](err); ok {
-		return exitFailed
-	}
-	return exitUsage
-}
-
 // withTrace makes an action of a function that gets the path of the only argument, a
 // trace.
-func withTrace(action func(c *cli.Context, path string) error) cli.ActionFunc {
-	return withArgument("TRACE", func(c *cli.Context, arg string) error {
-		path, err := traceOf(c, arg)
+func withTrace[O any](action func(c *cli.Context, o *O, path string) error) func(*cli.Context, *O, []string) error {
+	return func(c *cli.Context, o *O, args []string) error {
+		path, err := traceOf(c, args[0])
 		if err != nil {
-			return withCode(exitUsage, err)
+			return err
 		}
-		return action(c, path)
-	})
+		return action(c, o, path)
+	}
 }
 
 // mostTracesNamed is the largest number of a run's traces that a message names.
@@ -258,7 +245,8 @@ func traceOf(c *cli.Context, path string) (string, error) {
 	}
 	switch list := results.Traces(run); len(list) {
 	case 0:
-		return "", fmt.Errorf("run %s has no traces; 'heddle runs show %s' prints what it has, and 'heddle replay --traces' keeps the traces of replays", path, path)
+		return "", fmt.Errorf("run %s has no traces; 'heddle runs show %s' prints what it has, and 'heddle replay --traces' keeps "+
+			"the traces of replays", path, path)
 	case 1:
 		return list[0], nil
 	default:

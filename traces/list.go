@@ -31,23 +31,23 @@ type ListRules struct {
 	// BlockBytes is the size of an HDFS block, and Replication the number of its
 	// replicas. A job has one map for each block of its input, and at least one
 	// map. The last block may be smaller.
-	BlockBytes  int64 `json:"blockBytes"`
+	BlockBytes  int64 `json:"blockBytes" flag:"block-size" unit:"bytes" text:"lists of jobs: a map for each block of the input"`
 	Replication int   `json:"replication"`
 	// BytesPerReduce is the number of shuffle bytes that one reduce fetches. The
 	// shuffle bytes of a job give its number of reduces, at most MaxReduces.
-	BytesPerReduce int64 `json:"bytesPerReduce"`
-	MaxReduces     int64 `json:"maxReduces"`
+	BytesPerReduce int64 `json:"bytesPerReduce" flag:"reduce-size" key:"set" unit:"bytes" text:"lists of jobs: a reduce for so much of the shuffle (a guess)"`
+	MaxReduces     int64 `json:"maxReduces" flag:"max-reduces" key:"set" text:"lists of jobs: reduces a job at most (a guess)"`
 	// Durations of tasks; the rates are in bytes per second. A map takes StartMs
 	// milliseconds, plus its input bytes divided by MapRate. A reduce takes
 	// StartMs milliseconds, plus its shuffle bytes divided by ShuffleRate, plus
 	// its output bytes divided by OutputRate.
-	StartMs     int64 `json:"taskStartMs"`
-	MapRate     int64 `json:"mapBytesPerSec"`
-	ShuffleRate int64 `json:"shuffleBytesPerSec"`
-	OutputRate  int64 `json:"outputBytesPerSec"`
+	StartMs     int64 `json:"taskStartMs" flag:"task-start" key:"set" unit:"ms" text:"lists of jobs: time a task takes besides its bytes (a guess)"`
+	MapRate     int64 `json:"mapBytesPerSec" flag:"map-rate" key:"set" unit:"rate" text:"lists of jobs: input a map reads and maps (a guess)"`
+	ShuffleRate int64 `json:"shuffleBytesPerSec" flag:"shuffle-rate" key:"set" unit:"rate" text:"lists of jobs: what a reduce fetches (a guess)"`
+	OutputRate  int64 `json:"outputBytesPerSec" flag:"output-rate" key:"set" unit:"rate" text:"lists of jobs: what a reduce writes (a guess)"`
 	// SpreadPercent makes the durations of tasks differ: each is multiplied by a
 	// random factor between 1 - SpreadPercent/100 and 1 + SpreadPercent/100.
-	SpreadPercent int64 `json:"spreadPercent"`
+	SpreadPercent int64 `json:"spreadPercent" flag:"spread" key:"set" text:"lists of jobs: tasks take up to so many percent more or less (a guess)"`
 }
 
 // DefaultListRules has HDFS's default block size and replication. The other
@@ -75,12 +75,12 @@ func (r *ListRules) Validate() error {
 		{"block size", r.BlockBytes, 1, 1 << 50},
 		{"replication", int64(r.Replication), 1, 512},
 		{"bytes a reduce", r.BytesPerReduce, 1, 1 << 50},
-		{"most reduces", r.MaxReduces, 1, maxListedTasks},
+		{"most reduces", int64(r.MaxReduces), 1, maxListedTasks},
 		{"start time in ms", r.StartMs, 0, maxListedMs},
 		{"map rate", r.MapRate, 1, 1 << 50},
 		{"shuffle rate", r.ShuffleRate, 1, 1 << 50},
 		{"output rate", r.OutputRate, 1, 1 << 50},
-		{"spread in percent", r.SpreadPercent, 0, 100},
+		{"spread in percent", int64(r.SpreadPercent), 0, 100},
 	} {
 		if v.value < v.min || v.value > v.most {
 			return fmt.Errorf("rules for lists of jobs: %s is %d, want %d to %d", v.name, v.value, v.min, v.most)
@@ -111,7 +111,7 @@ func (r *ListRules) Maps(j *JobListed) int64 { return max(1, started(j.InputByte
 
 // Reduces returns the number of reduces that a replay makes for the job.
 func (r *ListRules) Reduces(j *JobListed) int64 {
-	return min(started(j.ShuffleBytes, r.BytesPerReduce), r.MaxReduces)
+	return min(started(j.ShuffleBytes, r.BytesPerReduce), int64(r.MaxReduces))
 }
 
 // LastSplitBytes returns the number of input bytes of the job's last map. Each

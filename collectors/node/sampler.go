@@ -17,7 +17,7 @@ const MinInterval = 100 * time.Millisecond
 type Options struct {
 	// Cgroup is the path of the control group to measure below /sys/fs/cgroup,
 	// such as "lab/worker1". Empty means the whole host.
-	Cgroup string
+	Cgroup string `flag:"cgroup" text:"measure the control group PATH and this network namespace, not the host" of:"PATH"`
 	// ProcRoot and SysRoot are folders to read instead of /proc and /sys. If they
 	// are empty, the environment variables HOST_PROC and HOST_SYS name these
 	// folders. If those are not set either, /proc and /sys are read.
@@ -29,7 +29,7 @@ type Options struct {
 	// host's page cache, for a process that may not do so itself. The service
 	// does it whenever a client connects, and then answers "dropped". Empty
 	// means that the process does it itself.
-	DropSocket string
+	DropSocket string `flag:"drop-caches-socket" text:"as --allow-drop-caches, for an agent that is not root: the service behind the Unix socket at PATH empties the machine's page cache" of:"PATH"`
 }
 
 // Sampler reads the kernel's counters of one node. Only one goroutine may use

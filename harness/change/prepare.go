@@ -16,13 +16,13 @@ type PrepareOptions struct {
 	Options
 	// Triples is how many jobs can be steered at a time. Each job needs three
 	// node labels: for its ApplicationMaster, its maps and its reduces.
-	Triples int
+	Triples int `flag:"triples" text:"labels for N jobs at a time" of:"N" min:"1" max:"100"`
 	// Queue is the path of the leaf queue for steered jobs, such as
 	// "root.default". Empty means the leaf queue with the largest capacity.
-	Queue string
+	Queue string `flag:"queue" text:"PATH of the leaf queue" of:"PATH" without:"the one with the largest part of the cluster"`
 	// DryRun only finds out which labels and settings are missing, and changes
 	// nothing.
-	DryRun bool
+	DryRun bool `flag:"dry-run" text:"print what would be changed"`
 }
 
 // Preparation lists the node labels and settings that Prepare has added to a

@@ -60,15 +60,15 @@ type RestoreOptions struct {
 	// and settings.
 	Labels bool
 	// Prepared makes Restore also undo what Prepare has set up.
-	Prepared bool
+	Prepared bool `flag:"prepared" text:"also undo what 'heddle labels prepare' has set up"`
 	// Drain is how long steered jobs get to end before nodes lose the labels
 	// that these jobs ask for. Until then, nodes get these labels in turn.
 	// Jobs that have not ended by then wait for ever, and are in
 	// Report.Stranded.
-	Drain time.Duration
+	Drain time.Duration `flag:"drain" text:"TIME that steered jobs get to end" of:"TIME"`
 	// Unverified makes Restore read a damaged copy of the journal up to the
 	// damage. Without it, Restore fails on such a copy.
-	Unverified bool
+	Unverified bool `flag:"unverified" text:"with --run, put back the changes before the damage in a damaged journal"`
 }
 
 // Restore takes over the cluster from a process that did not release it, and

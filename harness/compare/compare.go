@@ -32,19 +32,19 @@ var ErrNoTrial = errors.New("no finished trial")
 type Options struct {
 	// Metrics are the names of those [Metrics] that are compared. The report's
 	// own table is about the first of them. The default is all metrics.
-	Metrics []string
+	Metrics []string `flag:"metric" list:"," suggest:"metrics" text:"only METRIC, or all; may be repeated" of:"METRIC" without:"the first six"`
 	// By divides the jobs of each workload into classes, which are compared each on
 	// its own: by measure.ByQueue, ByPool or BySize. It is empty for all jobs together.
-	By string
+	By string `flag:"by" values:"{classes}" text:"compare jobs by a class, each class on its own; for metrics of jobs"`
 	// Apart says that the same scheduler model in two runs is treated as two
 	// models, named RUN/MODEL.
-	Apart bool
+	Apart bool `flag:"apart" text:"keep runs apart: a model is then named RUN/MODEL"`
 	// Where chooses the trials that are compared. The default is all of them. If it
 	// is set, no thresholds are checked: those are about all trials of a run.
 	Where *results.Filter
 	// Unverified allows to read files that have changed since the run recorded
 	// their hashes. There is then a warning.
-	Unverified bool
+	Unverified bool `flag:"unverified" text:"also read files that have changed since they were recorded, with a warning"`
 }
 
 // Report is the comparison of scheduler models. Other programs may rely on its

@@ -17,35 +17,35 @@ type Behaviour struct {
 	// Actuator says how a scheduler model's decisions take effect. Without it, it is
 	// ActuatorLabels if a model of heddle's decides where tasks run, and else
 	// ActuatorNone.
-	Actuator string `yaml:"actuator,omitempty" flag:"actuator" text:"How decisions become containers: none leaves them to the cluster's scheduler, labels moves nodes into a job's label, and ideal starts each at once, only in virtual time." values:"none,labels,ideal" without:"none for yarn, labels for others"`
+	Actuator string `yaml:"actuator,omitempty" flag:"actuator" key:"set" text:"How decisions become containers: none leaves them to the cluster's scheduler, labels moves nodes into a job's label, and ideal starts each at once, only in virtual time." values:"none,labels,ideal" without:"none for yarn, labels for others"`
 	// Splits says which hosts an ApplicationMaster sees for each split;
 	// SplitsAsSubmitted by default. With SplitsPlan, jobs under the model
 	// ModelYARN keep the hosts that the client submitted, since ModelYARN makes
 	// no plan.
-	Splits string `yaml:"splits,omitempty" flag:"splits" text:"Which hosts of each split ApplicationMasters see." values:"asSubmitted,cachedOnly,plan" without:"asSubmitted"`
+	Splits string `yaml:"splits,omitempty" flag:"splits" key:"set" text:"Which hosts of each split ApplicationMasters see." values:"asSubmitted,cachedOnly,plan" without:"asSubmitted"`
 	// MapSlots and ReduceSlots limit how many maps and how many reduces a
 	// scheduler model runs on a worker at the same time, as the slots of Hadoop 1
 	// did. If both are 0, only memory and cores limit them. They are no limit for
 	// the model ModelYARN, since YARN knows no slots.
-	MapSlots    int `yaml:"mapSlots,omitempty" flag:"map-slots" text:"Maps that a model runs on a worker at the same time at most, whatever memory it has." min:"0" max:"1000" without:"as recorded, or no limit"`
-	ReduceSlots int `yaml:"reduceSlots,omitempty" flag:"reduce-slots" text:"Reduces that a model runs on a worker at the same time at most." min:"0" max:"1000" without:"as recorded, or no limit"`
+	MapSlots    int `yaml:"mapSlots,omitempty" flag:"map-slots" key:"set" text:"Maps that a model runs on a worker at the same time at most, whatever memory it has." min:"0" max:"1000" without:"as recorded, or no limit"`
+	ReduceSlots int `yaml:"reduceSlots,omitempty" flag:"reduce-slots" key:"set" text:"Reduces that a model runs on a worker at the same time at most." min:"0" max:"1000" without:"as recorded, or no limit"`
 	// CachePolicy says which blocks stay in memory during a simulation:
 	// CacheStatic, the default, or CacheLRU. A real cluster supports only the
 	// default.
-	CachePolicy string `yaml:"cachePolicy,omitempty" flag:"cache-policy" text:"Which blocks stay in memory: those cached at the start, or, only in virtual time, those that a node read last." values:"static,lru" without:"static"`
+	CachePolicy string `yaml:"cachePolicy,omitempty" flag:"cache-policy" key:"set" text:"Which blocks stay in memory: those cached at the start, or, only in virtual time, those that a node read last." values:"static,lru" without:"static"`
 	// Fetches says from where reduces fetch map output in a simulation:
 	// FetchesRacks or FetchesNodes. The default is that with which a calibration
 	// was fitted, else FetchesRacks. A real cluster ignores it.
-	Fetches string `yaml:"fetches,omitempty" flag:"fetches" text:"In virtual time, whether reduces fetch map output from whole racks or from the nodes that ran the maps." values:"racks,nodes" without:"as the calibration was fitted, else racks"`
+	Fetches string `yaml:"fetches,omitempty" flag:"fetches" key:"set" text:"In virtual time, whether reduces fetch map output from whole racks or from the nodes that ran the maps." values:"racks,nodes" without:"as the calibration was fitted, else racks"`
 	// Speculation is the rule that starts speculative attempts. The default is
 	// the cluster's own setting on a real cluster, and SpeculationNone in a
 	// simulation, in which recorded tasks still have their recorded attempts.
-	Speculation string `yaml:"speculation,omitempty" flag:"speculation" text:"The rule that starts speculative attempts; late only in virtual time." values:"none,hadoop,late" without:"only the recorded ones"`
+	Speculation string `yaml:"speculation,omitempty" flag:"speculation" key:"set" text:"The rule that starts speculative attempts; late only in virtual time." values:"none,hadoop,late" without:"only the recorded ones"`
 	// Faults are the faults, such as a node that goes down, that happen in each
 	// trial.
 	Faults Faults `yaml:"faults,omitempty" flag:"fault" text:"What goes wrong in each trial." of:"FAULT" usage:"FAULT in addition to the trace's, such as at=30s,node=n2,down; as in an experiment's faults; may be repeated" without:"the trace's" costs:"true"`
 	// Capacity takes memory and cores from workers for a time, in each trial.
-	Capacity Capacity `yaml:"capacity,omitempty" flag:"capacity" text:"A timetable of what other load leaves of the workers, in each trial." of:"STEP" usage:"STEP of what other load leaves of the nodes, such as at=30s,node=n2,left=0.5, in place of the trace's; as in an experiment's capacity; may be repeated" without:"the trace's"`
+	Capacity Capacity `yaml:"capacity,omitempty" flag:"capacity" key:"set" text:"A timetable of what other load leaves of the workers, in each trial." of:"STEP" usage:"STEP of what other load leaves of the nodes, such as at=30s,node=n2,left=0.5, in place of the trace's; as in an experiment's capacity; may be repeated" without:"the trace's"`
 }
 
 // Values of Behaviour's fields.

@@ -28,9 +28,9 @@ import (
 // Options of the command heddle demo. Log is required.
 type Options struct {
 	// Install lets the demo install missing packages with apt-get.
-	Install bool
+	Install bool `flag:"install" text:"install what is missing, with apt-get"`
 	// Keep leaves the lab's Hadoop cluster running after the demo.
-	Keep bool
+	Keep bool `flag:"keep" text:"leave the lab up (heddle lab down --name demo)"`
 	// Lab describes the Hadoop cluster to start on this machine.
 	Lab lab.Config
 	// Root is the folder in which the demo makes its run folder (traces and

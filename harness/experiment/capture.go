@@ -32,7 +32,7 @@ type CaptureOptions struct {
 	Jobs []string
 	// Count is the number of ended jobs after which a live capture ends; 0
 	// means no limit.
-	Count   int
+	Count   int `flag:"count" text:"with --live: end when N jobs have ended" of:"N" min:"0"`
 	Command []string
 	// Started is called when a live capture is ready, so that jobs may be
 	// submitted. Progress is called repeatedly with the state of the captured

@@ -43,14 +43,14 @@ var ErrNothing = errors.New("nothing to predict")
 type Options struct {
 	// Seeds is the number of replays, each with its own seed, that a prediction
 	// averages; 0 means 5.
-	Seeds int
+	Seeds int `flag:"seeds" text:"replay each trial with seeds 1 to N and take the mean" of:"N" without:"5; with --across 20" min:"1" max:"1000"`
 	// Cluster gives properties of the measured cluster that its traces may
 	// lack: rates of disks, links and uplinks, cores, heartbeats of
 	// ApplicationMasters.
-	Cluster recorded.Change
+	Cluster recorded.Change `flag:"*" only:"host-cores,disk,link,uplink,am-heartbeat" heading:"The cluster, where its traces do not say"`
 	// Others puts the load by other programs that each run recorded into its replays, where
 	// that differs from the load of the runs fitted to.
-	Others bool
+	Others bool `flag:"others" text:"replay each run beside the load by other programs that it recorded, where that differs from the load that was fitted to"`
 	// Interrupted is called during a simulation and stops it if it returns an
 	// error, as in sim.Config.
 	Interrupted func() error
@@ -58,7 +58,7 @@ type Options struct {
 	Metrics []measure.Metric
 	// Unverified allows to read files that have changed since the run recorded
 	// their hashes. There is then a warning.
-	Unverified bool
+	Unverified bool `flag:"unverified" text:"also read files that have changed since they were recorded, with a warning"`
 }
 
 // measured is a finished trial with its trace, and the figures computed from
@@ -228,7 +228,7 @@ func predict(t *recorded.Trace, like *measured, c *calibration.Calibration, spee
 	if o.Others {
 		if c.HostCores == 0 {
 			return nil, errors.New("the load of others has no effect: the calibration knows of no cores that all nodes share; say how many they " +
-				"are (--host-cores)")
+				"are (--set host-cores=N)")
 		}
 		more := t.Header.Cluster.OthersCores - c.OthersCores // what others used in the runs fitted to is not in HostCores
 		change.HostCores = max(c.HostCores-more, c.HostCores/20)

@@ -26,62 +26,62 @@ type Config struct {
 	// Nodes is the number of workers in all racks together. They are spread
 	// over Racks racks. If Racks does not divide Nodes, the first racks get
 	// one worker more.
-	Nodes int `json:"nodes"`
-	Racks int `json:"racks"`
+	Nodes int `json:"nodes" flag:"nodes" text:"workers in all"`
+	Racks int `json:"racks" flag:"racks" text:"racks that the workers are in"`
 	// Slots is the number of containers that a worker runs at once. Container
 	// is the memory of each container.
-	Slots     int        `json:"slots"`
-	Container units.Size `json:"container"`
+	Slots     int        `json:"slots" flag:"slots" text:"containers per node"`
+	Container units.Size `json:"container" flag:"container" text:"memory per container"`
 	// CPUs lists the number of cores that each worker may use, such as 0.4 or
 	// 2, in the order of the workers' names. If there are more workers than
 	// numbers, the list starts again. An empty list or a 0 means no limit.
-	CPUs CPUs `json:"cpus,omitempty"`
+	CPUs CPUs `json:"cpus,omitempty" flag:"cpus" text:"cores per node; a list makes nodes differ; 0 is no limit" without:"0"`
 	// Memory is the memory limit of a worker, page cache included. 0 means no
 	// limit. AutoMemory means what the worker's slots, daemons and HDFS cache
 	// need.
-	Memory Memory `json:"memory"`
+	Memory Memory `json:"memory" flag:"memory" text:"memory per node, page cache included; 0 is no limit, auto is what slots, daemons and cache need"`
 	// Disk is the rate at which a worker can read from its disk; 0 means no
 	// limit.
-	Disk units.Rate `json:"disk"`
+	Disk units.Rate `json:"disk" flag:"disk" text:"rate at which a node reads from its disk; 0 is no limit"`
 	// Link is the rate of a worker's network link and Uplink the rate of a
 	// rack's link to the core, in each direction. 0 means no limit.
-	Link   units.Rate `json:"link"`
-	Uplink units.Rate `json:"uplink"`
+	Link   units.Rate `json:"link" flag:"link" text:"rate of a node's link; 0 is no limit"`
+	Uplink units.Rate `json:"uplink" flag:"uplink" text:"rate of a rack's uplink; 0 is no limit"`
 	// Cache is the size of each DataNode's HDFS cache; 0 means no cache.
-	Cache units.Size `json:"cache"`
+	Cache units.Size `json:"cache" flag:"cache" text:"HDFS cache per DataNode; 0 is none"`
 	// BlockSize and Replication are the HDFS defaults for new files of the
 	// lab.
-	BlockSize   units.Size `json:"blockSize"`
-	Replication int        `json:"replication"`
+	BlockSize   units.Size `json:"blockSize" flag:"block-size" text:"HDFS block size of new files"`
+	Replication int        `json:"replication" flag:"replication" text:"replicas of new files"`
 	// NMHeartbeat and AMHeartbeat are the heartbeat intervals of NodeManagers
 	// and ApplicationMasters.
-	NMHeartbeat units.Duration `json:"nmHeartbeat"`
-	AMHeartbeat units.Duration `json:"amHeartbeat"`
+	NMHeartbeat units.Duration `json:"nmHeartbeat" flag:"nm-heartbeat" text:"heartbeat interval of NodeManagers"`
+	AMHeartbeat units.Duration `json:"amHeartbeat" flag:"am-heartbeat" text:"heartbeat interval of ApplicationMasters"`
 	// NodeExpiry is after how long without a heartbeat Hadoop counts a
 	// NodeManager or DataNode as lost.
-	NodeExpiry units.Duration `json:"nodeExpiry"`
+	NodeExpiry units.Duration `json:"nodeExpiry" flag:"node-expiry" text:"silence after which a node counts as lost; shorter ones lose nodes of a busy machine" heading:"Hadoop"`
 	// Scheduler is "capacity" (YARN's Capacity scheduler, which supports node
 	// labels) or "fair" (the Fair scheduler, which does not).
-	Scheduler string `json:"scheduler"`
+	Scheduler string `json:"scheduler" flag:"scheduler" text:"capacity (has node labels) or fair (has none)" heading:"Hadoop"`
 	// Async makes the Capacity scheduler allocate containers without waiting
 	// for node heartbeats.
-	Async bool `json:"async"`
+	Async bool `json:"async" flag:"async" text:"allocate without waiting for heartbeats" heading:"Hadoop"`
 	// HA gives the cluster two NameNodes and two ResourceManagers, of which one
 	// each is active; see ha.go.
-	HA bool `json:"ha,omitempty"`
+	HA bool `json:"ha,omitempty" flag:"ha" text:"two NameNodes and two ResourceManagers, which take over from each other" heading:"Hadoop"`
 	// CDS makes the JVMs of the lab start from a class-data archive, if one
 	// can be built.
-	CDS bool `json:"cds"`
+	CDS bool `json:"cds" flag:"cds" text:"start JVMs from a class-data archive" heading:"Hadoop"`
 	// Hadoop is the version of Hadoop that is fetched from Maven Central, one of
 	// Hadoops.
-	Hadoop string `json:"hadoop"`
+	Hadoop string `json:"hadoop" flag:"hadoop" suggest:"hadoops" env:"HEDDLE_HADOOP" text:"Hadoop's VERSION from Maven Central" of:"VERSION" heading:"Hadoop"`
 	// HadoopHome is the folder of an unpacked Hadoop distribution, of any version.
 	// Empty means the one from Maven Central.
-	HadoopHome string `json:"hadoopHome,omitempty"`
+	HadoopHome string `json:"hadoopHome,omitempty" flag:"hadoop-home" text:"an unpacked Hadoop DIR instead of the one from Maven Central" of:"DIR" heading:"Hadoop"`
 	// Kerberos secures the lab: users and daemons prove who they are with
 	// Kerberos tickets, web addresses are HTTPS, and blocks and calls are
 	// encrypted.
-	Kerberos bool `json:"kerberos,omitempty"`
+	Kerberos bool `json:"kerberos,omitempty" flag:"kerberos" text:"secure the lab: tickets of a realm of its own, HTTPS, encrypted blocks and calls" heading:"Hadoop"`
 	// Executable is the path of the heddle binary that each node of the lab
 	// runs as its agent. Empty means that nodes run no agent.
 	Executable string `json:"-"`

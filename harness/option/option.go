@@ -4,12 +4,15 @@
 // The tags of a field:
 //
 //	flag     its name as a flag, and further names behind commas; a field without the tag
-//	         is no option
+//	         is no option; * takes the options of a struct that is not embedded
+//	only     beside flag:"*", the names of those that are taken, separated by commas
+//	unit     of a whole number of 64 bits: bytes, rate (bytes/s) or ms
 //	text     what it is
 //	usage    what the usage of the flag says instead
 //	of       the word of the usage that stands for the value: NAME
 //	without  what applies without it, for help: "as recorded"
 //	heading  the heading of help under which it stands; of an embedded struct, for all of it
+//	key      whatever it says, the option is a key of the flag --set
 //	values   the texts that it may have, separated by commas
 //	min,max  the smallest and the largest number, size or time: min:"10ms" max:"1h"
 //	list     what separates the values of a slice in one text; without it, each text is one
@@ -24,7 +27,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"heddle/harness/internal/units"
 	"heddle/harness/nearest"
 )
 
@@ -49,6 +54,12 @@ func of(v reflect.Value, heading string) (list []*Option) {
 		under := cmp.Or(field.Tag.Get("heading"), heading)
 		names, ok := field.Tag.Lookup("flag")
 		switch {
+		case names == "*", !ok && field.Anonymous && field.Type.Kind() == reflect.Struct:
+			for _, o := range of(v.Field(i), under) {
+				if only := field.Tag.Get("only"); only == "" || slices.Contains(strings.Split(only, ","), o.Name) {
+					list = append(list, o)
+				}
+			}
 		case ok && names != "-":
 			all := strings.Split(names, ",")
 			usage := cmp.Or(field.Tag.Get("usage"), field.Tag.Get("text"))
@@ -56,8 +67,6 @@ func of(v reflect.Value, heading string) (list []*Option) {
 				usage = strings.Replace(usage, word, "`"+word+"`", 1)
 			}
 			list = append(list, &Option{all[0], all[1:], usage, field.Tag.Get("without"), under, field.Tag, v.Field(i)})
-		case !ok && field.Anonymous && field.Type.Kind() == reflect.Struct:
-			list = append(list, of(v.Field(i), under)...)
 		}
 	}
 	return list
@@ -85,6 +94,12 @@ func (o *Option) Bool() *bool {
 	return p
 }
 
+// Take sets the option to what another one is, of the same field of another struct.
+func (o *Option) Take(from *Option) { o.value.Set(from.value) }
+
+// Tag returns a further tag of its field.
+func (o *Option) Tag(key string) string { return o.tag.Get(key) }
+
 // Values returns the texts that the option may have, nil if it may have others.
 func (o *Option) Values() []string { return Values(o.tag) }
 
@@ -92,6 +107,14 @@ func (o *Option) Values() []string { return Values(o.tag) }
 func (o *Option) Set(text string) error { return set(o.value, o.tag, text) }
 
 func set(v reflect.Value, tag reflect.StructTag, text string) (err error) {
+	if v.Kind() == reflect.Pointer { // nil if the option is not given
+		to := reflect.New(v.Type().Elem())
+		if err := set(to.Elem(), tag, text); err != nil {
+			return err
+		}
+		v.Set(to)
+		return nil
+	}
 	read := reflect.New(v.Type()).Elem()
 	read.Set(v)
 	of := read.Addr().Interface()
@@ -102,10 +125,11 @@ func set(v reflect.Value, tag reflect.StructTag, text string) (err error) {
 		err = setter.Set(text)
 	case reads:
 		err = reader.UnmarshalText([]byte(text))
+	case read.Kind() == reflect.Slice:
+		return add(v, tag, text)
+	case read.Kind() == reflect.Int64:
+		err = amount(read, tag.Get("unit"), text)
 	default:
-		if read.Kind() == reflect.Slice {
-			return add(v, tag, text)
-		}
 		err = scalar(read, text)
 	}
 	if err == nil {
@@ -162,6 +186,37 @@ func scalar(read reflect.Value, text string) (err error) {
 	return nil
 }
 
+// amount reads a whole number with its unit, or a time.
+func amount(read reflect.Value, unit, text string) (err error) {
+	var x int64
+	switch {
+	case read.Type() == reflect.TypeFor[time.Duration]():
+		var d time.Duration
+		if d, err = time.ParseDuration(text); err != nil {
+			err = fmt.Errorf("%q: want a time such as 30s", text)
+		}
+		x = int64(d)
+	case unit == "bytes":
+		var size units.Size
+		err = size.Set(text)
+		x = int64(size)
+	case unit == "rate":
+		var rate units.Rate
+		err = rate.Set(text)
+		x = int64(rate)
+	case unit == "ms":
+		var d units.Duration
+		err = d.Set(text)
+		x = time.Duration(d).Milliseconds()
+	default:
+		if x, err = strconv.ParseInt(text, 10, 64); err != nil {
+			err = fmt.Errorf("%q: want a whole number", text)
+		}
+	}
+	read.SetInt(x)
+	return err
+}
+
 var wanted = map[reflect.Kind]string{
 	reflect.Bool: "true or false", reflect.Int: "a whole number", reflect.Uint64: "0 or a positive whole number", reflect.Float64: "a number",
 }
@@ -170,6 +225,16 @@ var wanted = map[reflect.Kind]string{
 func (o *Option) String() string {
 	if o == nil || !o.value.IsValid() || o.value.IsZero() { // package flag makes a zero one, to tell what a default is
 		return ""
+	}
+	if x, ok := o.value.Interface().(int64); ok {
+		switch o.tag.Get("unit") {
+		case "bytes":
+			return units.Size(x).String()
+		case "rate":
+			return units.Rate(x).String()
+		case "ms":
+			return (time.Duration(x) * time.Millisecond).String()
+		}
 	}
 	if o.value.Kind() == reflect.Slice {
 		return strings.Trim(fmt.Sprint(o.value), "[]")

@@ -213,7 +213,7 @@ func (m *Matrix) counts(c *ClaimCount) string {
 // leftOut says which readings have verdicts here, and no rows in the run folder.
 func (m *Matrix) leftOut() doc.Notes {
 	if n := len(m.Kept.LeftOut); n > 0 {
-		return doc.Notes{fmt.Sprintf("the run folder has no rows of the last %d of %d readings, from %q on: it holds %d rows; fewer --seeds or --axes leave room for all", n, len(m.Readings), m.Kept.LeftOut[0], results.MostRows)}
+		return doc.Notes{fmt.Sprintf("the run folder has no rows of the last %d of %d readings, from %q on: it holds %d rows; fewer --seeds or axes leave room for all", n, len(m.Readings), m.Kept.LeftOut[0], results.MostRows)}
 	}
 	return nil
 }

@@ -96,7 +96,7 @@ func (c *Config) costsNamed(name string) (w *calibration.Workload, standIn bool,
 	}
 	if w == nil {
 		err = fmt.Errorf("trace %s: %w %q; it has %s; fit it to a run with such jobs, or name one to use in its place, with heddle replay "+
-			"--workload", c.Trace.Name, ErrNoCosts, name, c.Calibration.Names())
+			"--set workload=NAME", c.Trace.Name, ErrNoCosts, name, c.Calibration.Names())
 	}
 	return w, standIn, err
 }

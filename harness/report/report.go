@@ -27,13 +27,13 @@ type Options struct {
 	Traces []string // files of traces, in any format that can be imported
 	// Metrics are those by which models are compared. The first is that of the page's
 	// first sentence. The default is the mean completion time, and the other usual ones.
-	Metrics []string
+	Metrics []string `flag:"metric" list:"," suggest:"metrics" text:"compare by METRIC of heddle compare, or all; the first is that of the page's first sentence; may be repeated" of:"METRIC" without:"mean completion and the usual ones"`
 	// Apart keeps runs apart, as in compare.Options.
-	Apart bool
+	Apart bool `flag:"apart" text:"keep runs apart: a model is then named RUN/MODEL"`
 	// Fidelity says that measured trials are replayed, to compare them with predictions.
-	Fidelity bool
+	Fidelity bool `flag:"fidelity" text:"replay the trials to compare them with predictions" without:"for measured runs"`
 	// Unverified allows to read files that differ from their recorded hashes.
-	Unverified bool
+	Unverified bool `flag:"unverified" text:"also read files that have changed since they were recorded, with a warning"`
 	// Command is the command line that makes the page, for readers who make it again.
 	Command []string
 	// Progress is told what is being done.

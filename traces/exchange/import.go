@@ -30,17 +30,18 @@ type ImportOptions struct {
 	// or of folders, such as the history server's, of which all histories are read.
 	Inputs []string
 	Format *format.Format // format of the input files; nil means that it is detected from their content
-	Output string         // path of the trace to write; a file with this path is replaced
+	Output string         `flag:"output,o" text:"write the trace to FILE, which must not exist" of:"FILE"` // path of the trace to write; a file with this path is replaced
 	Writer string         // name and version of the program, for the header of the trace
 	// Strict makes the import fail at the first defect in an input file.
-	Strict bool
+	Strict bool `flag:"strict" text:"refuse what is otherwise mended and counted"`
 	// Partial makes the import go on if more than one job, and more than 1 % of the
 	// jobs, are left out.
-	Partial bool
+	Partial bool `flag:"partial" text:"go on if more than one job, and more than 1 % of the jobs, of another tool's trace are left out"`
 	// Nodes and Racks are the numbers of nodes and racks of the cluster that an
 	// import makes up if the input files name no hosts. If Nodes is 0, no cluster
 	// is made up.
-	Nodes, Racks int
+	Nodes int `flag:"nodes" text:"make up a cluster of N nodes for lists of jobs" of:"N" without:"none" min:"1"`
+	Racks int `flag:"racks" text:"with --nodes: N racks" of:"N" min:"1"`
 	// Progress, if it is not nil, is called now and then.
 	Progress func(Progress)
 }

@@ -30,9 +30,6 @@ type Format struct {
 	// format.
 	Detect    func(head []byte) bool
 	NewReader func(*Import) Reader
-	// Flags returns the command line flags that only imports of this format
-	// have.
-	Flags func(*Options) []Flag
 
 	// Write writes a trace in this format. It returns notes on what had to be
 	// left out, because the format cannot express it.
@@ -76,12 +73,12 @@ type Reader interface {
 type Options struct {
 	// Replication is the number of hosts that a map's split gets if the format
 	// has only one host for each split.
-	Replication int
+	Replication int `flag:"replication" text:"hosts of a split that are made up; swim: copies of a block"`
 	// Rules are written into the header of a trace that is a list of jobs without
 	// tasks. They say which tasks a replay makes for each job.
-	Rules traces.ListRules
+	Rules traces.ListRules `flag:"*"`
 	// Seed is the seed of the random numbers for what an import makes up.
-	Seed uint64
+	Seed uint64 `flag:"seed" text:"SEED of what is made up" of:"SEED"`
 }
 
 // Import is what the Reader of a format needs from a running import: options,
@@ -141,24 +138,6 @@ func (im *Import) JobID(given string, again func() error) (traces.JobID, error) 
 	im.jobs[id]++
 	return traces.JobID(id), nil
 }
-
-// Flag is a command line flag whose value is a number.
-type Flag struct {
-	Name, Usage string
-	Unit        Unit
-	Value       *int64 // the default at first
-}
-
-// Unit is the unit of the number that a command line flag (Flag) takes.
-type Unit int
-
-// Units of the numbers of flags; Things is a number without a unit.
-const (
-	Things Unit = iota
-	Bytes
-	BytesPerSecond
-	Milliseconds
-)
 
 // Export is a trace that is to be written in another format, and the file or
 // folder for it.

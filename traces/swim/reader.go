@@ -19,22 +19,6 @@ var (
 	wrongGap    = mend.Kind{Wrong: "a gap that is not the difference of two submissions", Done: "kept; the submissions count"}
 )
 
-// flags returns command line flags for the rules by which replays make the tasks
-// of a list's jobs.
-func flags(o *format.Options) []format.Flag {
-	r := &o.Rules
-	return []format.Flag{
-		{Name: "block-size", Unit: format.Bytes, Value: &r.BlockBytes, Usage: "a map for each block of the input"},
-		{Name: "reduce-size", Unit: format.Bytes, Value: &r.BytesPerReduce, Usage: "a reduce for so much of the shuffle (a guess)"},
-		{Name: "max-reduces", Unit: format.Things, Value: &r.MaxReduces, Usage: "reduces a job at most (a guess)"},
-		{Name: "map-rate", Unit: format.BytesPerSecond, Value: &r.MapRate, Usage: "input a map reads and maps (a guess)"},
-		{Name: "shuffle-rate", Unit: format.BytesPerSecond, Value: &r.ShuffleRate, Usage: "what a reduce fetches (a guess)"},
-		{Name: "output-rate", Unit: format.BytesPerSecond, Value: &r.OutputRate, Usage: "what a reduce writes (a guess)"},
-		{Name: "task-start", Unit: format.Milliseconds, Value: &r.StartMs, Usage: "`TIME` a task takes besides its bytes (a guess)"},
-		{Name: "spread", Unit: format.Things, Value: &r.SpreadPercent, Usage: "tasks take up to `PERCENT` more or less (a guess)"},
-	}
-}
-
 // reader turns the lines of SWIM's lists into JobListed events.
 type reader struct{ *format.Import }
 

@@ -33,7 +33,6 @@ var Format = format.Format{
 	Origin:    traces.Imported,
 	Detect:    detect,
 	NewReader: func(im *format.Import) format.Reader { return reader{im} },
-	Flags:     flags,
 	Write:     write,
 	Lists:     true,
 }

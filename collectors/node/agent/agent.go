@@ -37,31 +37,32 @@ type Options struct {
 	// host means every address of the machine. An empty Listen means
 	// DefaultPort, on every address with TLS. Without TLS, it is on loopback
 	// only, since others on the network could read the token.
-	Listen string
+	Listen string `flag:"listen" text:"ADDR to serve on, host:port" of:"ADDR" without:"with TLS :9177, without 127.0.0.1:9177"`
 	// TokenFile is the path of the file with the one or two bearer tokens that
 	// the agent accepts; see ReadTokens. The agent reads the file again when it
 	// has changed.
-	TokenFile string
+	TokenFile string `flag:"token-file" text:"FILE with one or two bearer tokens, mode 0600" of:"FILE"`
 	// Node is the name of the agent's node in Hadoop. Empty means the machine's
 	// hostname.
-	Node string
+	Node string `flag:"node" text:"NAME of the node as Hadoop knows it" of:"NAME" without:"the hostname"`
 	// Interval is the time between two readings of the node's counters. Zero
 	// means one second.
-	Interval time.Duration
+	Interval time.Duration `flag:"interval" key:"set" text:"time between samples" without:"1s"`
 	// Keep is how long the agent keeps samples in memory. Zero means one hour.
-	Keep time.Duration
+	Keep time.Duration `flag:"keep" key:"set" text:"how long samples stay in memory" without:"1h"`
 	// TLSCert and TLSKey are paths of PEM files with the agent's certificate
 	// and its key. If both are empty, the agent serves plain HTTP. The agent
 	// reads the files again when they have changed.
-	TLSCert, TLSKey string
+	TLSCert string `flag:"tls-cert" text:"PEM FILE with this node's certificate; serves HTTPS" of:"FILE"`
+	TLSKey  string `flag:"tls-key" text:"PEM FILE with the certificate's key" of:"FILE"`
 	// AllowDropCaches says that the agent accepts POST /drop-caches, which
 	// empties the node's page cache.
-	AllowDropCaches bool
+	AllowDropCaches bool `flag:"allow-drop-caches" text:"let clients empty the page cache, for cold reads: with --cgroup that group's, otherwise the machine's"`
 	// Version is the agent's version, which GET /info shows.
 	Version string
 	// Sample says what the agent's samples describe: the whole host or a control
 	// group.
-	Sample node.Options
+	Sample node.Options `flag:"*"`
 	// Log receives the agent's messages for the operator; nil discards them.
 	Log *slog.Logger
 }

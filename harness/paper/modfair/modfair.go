@@ -115,7 +115,7 @@ func ablation() (list []paper.Scheduler) {
 	return list
 }
 
-// axes are what the paper leaves open, and our costs. Almost all change a verdict, as --axes all
+// axes are what the paper leaves open, and our costs. Almost all change a verdict, as axes=all
 // shows. Those that move the paper's main claims, F1, F4 and F6, most are chosen: a run folder has
 // room for the rows of 23 readings with 20 seeds.
 var axes = []paper.Axis{

@@ -32,9 +32,9 @@ type Change struct {
 	Cores []float64 `flag:"cpus" list:"," text:"cores per node; a list makes nodes differ; 0 is no limit" without:"as recorded" min:"0" max:"1e6"`
 	// HostCores, above 0, is the number of cores that the tasks of all nodes share,
 	// as if all nodes ran on one machine.
-	HostCores float64 `flag:"host-cores" text:"cores that all nodes share, on one machine" without:"as recorded" min:"0" max:"1e6"`
+	HostCores float64 `flag:"host-cores" key:"set" text:"cores that all nodes share, on one machine" without:"as recorded" min:"0" max:"1e6"`
 	// Others is how many of these shared cores other programs take from the tasks.
-	Others float64 `flag:"others" text:"how many of these cores other programs take from the tasks" min:"0" max:"1e6"`
+	Others float64 `flag:"others" key:"set" text:"how many of these cores other programs take from the tasks" min:"0" max:"1e6"`
 	// Link, Uplink and Disk are the rates of each node's link, each rack's uplink and
 	// each node's disk, in bytes/s. 0 means no limit.
 	Disk   Rate `flag:"disk" text:"rate at which a node reads from its disk; 0 is no limit" without:"as recorded"`
@@ -51,10 +51,10 @@ type Change struct {
 	AMHeartbeat units.Duration `flag:"am-heartbeat" text:"heartbeat interval of ApplicationMasters" without:"as recorded" max:"10m"`
 	// Speed, above 0, is the speed of the nodes' processors relative to the trace: at
 	// 2, tasks compute in half the time.
-	Speed float64 `flag:"speed" text:"speed of nodes; at 2 they compute in half the time" min:"1e-6" max:"1e6"`
+	Speed float64 `flag:"speed" key:"set" text:"speed of nodes; at 2 they compute in half the time" min:"1e-6" max:"1e6"`
 	// Load, above 0, is the arrival rate of jobs relative to the recorded one: at 2,
 	// the times between arrivals are halved.
-	Load float64 `flag:"load" text:"rate of job arrivals; at 2 all jobs arrive in half the time" min:"1e-6" max:"1e6"`
+	Load float64 `flag:"load" key:"set" text:"rate of job arrivals; at 2 all jobs arrive in half the time" min:"1e-6" max:"1e6"`
 }
 
 // Rate is a rate in bytes/s of a disk or link; if it is not given, the trace's rate
