@@ -35,14 +35,20 @@ type query struct {
 }
 
 var queries = map[string]query{
-	"join": {"rankings_uservisits_join", "sourceIP STRING, avgPageRank DOUBLE, totalRevenue DOUBLE",
+	"join": {
+		"rankings_uservisits_join", "sourceIP STRING, avgPageRank DOUBLE, totalRevenue DOUBLE",
 		`SELECT v.sourceIP, AVG(r.pageRank), SUM(v.adRevenue) AS totalRevenue
 FROM uservisits v JOIN rankings r ON r.pageURL = v.destURL
 WHERE v.visitDate BETWEEN '1999-01-01' AND '2000-01-01'
 GROUP BY v.sourceIP
-ORDER BY totalRevenue DESC`, check{"number of rows", "order of revenues", "sums of revenues and page ranks"}},
-	"aggregation": {"uservisits_aggre", "sourceIP STRING, sumAdRevenue DOUBLE",
-		"SELECT sourceIP, SUM(adRevenue) FROM uservisits GROUP BY sourceIP", check{"number of rows", "sums of revenues"}},
+ORDER BY totalRevenue DESC`,
+		check{"number of rows", "order of revenues", "sums of revenues and page ranks"},
+	},
+	"aggregation": {
+		"uservisits_aggre", "sourceIP STRING, sumAdRevenue DOUBLE",
+		"SELECT sourceIP, SUM(adRevenue) FROM uservisits GROUP BY sourceIP",
+		check{"number of rows", "sums of revenues"},
+	},
 	"scan": {"uservisits_copy", tables.VisitsColumns, "SELECT * FROM uservisits", check{"number of rows", "all rows"}},
 }
 

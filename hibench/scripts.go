@@ -205,8 +205,10 @@ func CheckScripts(env Env) (map[string]error, error) {
 	}
 	scripts := map[string]error{}
 	for _, name := range found {
-		s := Spec{Workload: Script, Script: strings.TrimSuffix(strings.TrimPrefix(name, "bin/workloads/"), "/hadoop/run.sh"),
-			Profile: "tiny"}
+		s := Spec{
+			Workload: Script, Script: strings.TrimSuffix(strings.TrimPrefix(name, "bin/workloads/"), "/hadoop/run.sh"),
+			Profile: "tiny",
+		}
 		if scripts[s.Script] = s.Validate(); scripts[s.Script] == nil {
 			r := &Runner{env: env, spec: s, w: s.workload()}
 			scripts[s.Script] = r.checkCheckout()

@@ -31,7 +31,8 @@ type Spec struct {
 	Maps    int
 	Reduces int    // HiBench's NUM_REDS: number of reduces; 0 means 8, as in HiBench
 	Regex   string // regular expression that grep looks for; the other workloads have none
-	// Settings are Hadoop properties for all jobs of the workload; they are written to files and sent to YARN, so they must not contain secrets
+	// Settings are Hadoop properties for all jobs of the workload; they are written to files and sent to YARN, so they
+	// must not contain secrets
 	Settings []Setting
 
 	// Sleep is how long each map of sleep sleeps, and ReduceSleep how long each
@@ -102,13 +103,22 @@ const (
 )
 
 var workloads = map[string]workload{
-	"wordcount": {groupMicro, "Wordcount", []int64{32_000, 320_000_000, 3_200_000_000, 32_000_000_000, 320_000_000_000,
-		1_600_000_000_000}, 1, nil, wordcountShape, Examples},
-	"sort": {groupMicro, "Sort", []int64{32_000, 3_200_000, 320_000_000, 3_200_000_000, 32_000_000_000, 300_000_000_000}, 1, nil,
-		sortShape, Examples},
+	"wordcount": {groupMicro, "Wordcount", []int64{
+		32_000, 320_000_000, 3_200_000_000, 32_000_000_000, 320_000_000_000,
+		1_600_000_000_000,
+	}, 1, nil, wordcountShape, Examples},
+	"sort": {
+		groupMicro, "Sort",
+		[]int64{32_000, 3_200_000, 320_000_000, 3_200_000_000, 32_000_000_000, 300_000_000_000},
+		1, nil,
+		sortShape, Examples,
+	},
 	Grep: {groupMicro, "Grep", nil, 1, nil, grepShape, Examples},
-	"terasort": {groupMicro, "Terasort", []int64{32_000, 3_200_000, 32_000_000, 320_000_000, 3_200_000_000, 6_000_000_000},
-		terasortRowBytes, nil, terasortShape, Examples},
+	"terasort": {
+		groupMicro, "Terasort",
+		[]int64{32_000, 3_200_000, 32_000_000, 320_000_000, 3_200_000_000, 6_000_000_000},
+		terasortRowBytes, nil, terasortShape, Examples,
+	},
 	Sleep:         {groupMicro, "Sleep", []int64{3, 30, 90, 90, 90, 10}, 0, []int64{3, 30, 45, 45, 45, 10}, Shape{}, Tests},
 	DFSIOWrite:    {groupMicro, "Dfsioe", dfsioSizes, mebi, dfsioFiles, dfsioShape, Tests},
 	DFSIORead:     {groupMicro, "Dfsioe", dfsioSizes, mebi, dfsioFiles, dfsioShape, Tests},

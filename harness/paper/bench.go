@@ -126,7 +126,15 @@ func newBench(ctx context.Context, o Options) (*bench, error) {
 	if o.Seeds < 2 {
 		return nil, fmt.Errorf("%d seeds: an interval needs 2 or more", o.Seeds)
 	}
-	b := &bench{ctx: ctx, workers: max(1, o.Workers), done: map[string][]Simulation{}, lessons: newLessons(), simulate: o.Simulate, progress: o.Progress, at: -1}
+	b := &bench{
+		ctx:      ctx,
+		workers:  max(1, o.Workers),
+		done:     map[string][]Simulation{},
+		lessons:  newLessons(),
+		simulate: o.Simulate,
+		progress: o.Progress,
+		at:       -1,
+	}
 	for i := range o.Seeds {
 		b.seeds = append(b.seeds, uint64(draw.Stream(o.Seed, "paper").At(uint64(i))>>1))
 	}

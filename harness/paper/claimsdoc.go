@@ -25,7 +25,15 @@ func claims(list []Criterion) doc.Doc {
 		t.Add(doc.Words(c.ID), c.verdict(), Cell{c.Ours, c.CI95}.in(c.Unit), doc.Words(c.published()), doc.Words(c.needs()), doc.Words(c.says()))
 		for k := range c.Effects {
 			e := &c.Effects[k]
-			effects.Add(doc.Words(c.ID), doc.Words(e.What), e.precise(Cell{e.Ours, e.CI95}.in(e.Unit)), doc.Words(e.asked()), e.room(), doc.Words(string(e.Sign)), e.verdict())
+			effects.Add(
+				doc.Words(c.ID),
+				doc.Words(e.What),
+				e.precise(Cell{e.Ours, e.CI95}.in(e.Unit)),
+				doc.Words(e.asked()),
+				e.room(),
+				doc.Words(string(e.Sign)),
+				e.verdict(),
+			)
 			forest.Rows = append(forest.Rows, e.forest(c.ID))
 			notes = append(notes, e.remarks(c.ID)...)
 		}
@@ -37,8 +45,15 @@ func claims(list []Criterion) doc.Doc {
 		}
 	}
 	return doc.Doc{
-		doc.Heading("What the paper claims"), t, &doc.Fold{Title: "What these words mean", Parts: doc.Doc{legend(list)}}, forest,
-		&doc.Fold{Title: "Each effect as a table", Parts: doc.Doc{effects, notes}}, &doc.Fold{Title: "Each claim with another scheduler in the paper's place, and the bars", Parts: doc.Doc{controls, bars}},
+		doc.Heading("What the paper claims"),
+		t,
+		&doc.Fold{Title: "What these words mean", Parts: doc.Doc{legend(list)}},
+		forest,
+		&doc.Fold{
+			Title: "Each effect as a table",
+			Parts: doc.Doc{effects, notes},
+		},
+		&doc.Fold{Title: "Each claim with another scheduler in the paper's place, and the bars", Parts: doc.Doc{controls, bars}},
 	}
 }
 
@@ -172,8 +187,15 @@ func (e *EffectJSON) remarks(claim string) (list []string) {
 // forest returns an effect as a row of a picture.
 func (e *EffectJSON) forest(claim string) doc.ForestRow {
 	r := doc.ForestRow{
-		Name: claim + ": " + e.What, Unit: e.Unit, Ours: doc.Point{Value: float64(e.Ours), Lo: e.CI95[0], Hi: e.CI95[1]}, None: e.None,
-		Asked: math.NaN(), Published: math.NaN(), Room: doc.Point{Value: float64(e.Room), Lo: e.RoomCI95[0], Hi: e.RoomCI95[1]}, Verdict: e.Verdict.cell().String() + e.among(), Tone: tones[e.Verdict],
+		Name:      claim + ": " + e.What,
+		Unit:      e.Unit,
+		Ours:      doc.Point{Value: float64(e.Ours), Lo: e.CI95[0], Hi: e.CI95[1]},
+		None:      e.None,
+		Asked:     math.NaN(),
+		Published: math.NaN(),
+		Room:      doc.Point{Value: float64(e.Room), Lo: e.RoomCI95[0], Hi: e.RoomCI95[1]},
+		Verdict:   e.Verdict.cell().String() + e.among(),
+		Tone:      tones[e.Verdict],
 	}
 	switch {
 	case e.Band != nil:

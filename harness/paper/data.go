@@ -154,7 +154,9 @@ func (d *Data) scheduler(label string) Scheduler {
 	}
 	if label == d.paper.Claimant && d.inPlace != nil {
 		s = *d.inPlace
-	} else if list := slices.Concat(d.paper.Schedulers, d.paper.Controls); slices.ContainsFunc(list, func(s Scheduler) bool { return s.Label == label }) {
+	} else if list := slices.Concat(d.paper.Schedulers, d.paper.Controls); slices.ContainsFunc(list, func(s Scheduler) bool {
+		return s.Label == label
+	}) {
 		s = list[slices.IndexFunc(list, func(s Scheduler) bool { return s.Label == label })]
 	} else {
 		d.fail(fmt.Errorf("paper %s has no scheduler %q", d.paper.Name, label))

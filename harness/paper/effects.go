@@ -15,7 +15,12 @@ import (
 // passes.
 func (d *Data) Saves(design, a, b string, least float64, columns ...int) Effect {
 	g := d.Grid(design, a, b)
-	e := Effect{What: fmt.Sprintf("time that %s saves against %s", b, a), Unit: "%", Least: least, Estimate: Saved(g.Seconds(a, columns...), g.Seconds(b, columns...))}
+	e := Effect{
+		What:     fmt.Sprintf("time that %s saves against %s", b, a),
+		Unit:     "%",
+		Least:    least,
+		Estimate: Saved(g.Seconds(a, columns...), g.Seconds(b, columns...)),
+	}
 	if len(columns) == 1 {
 		e.What += " with " + g.Column(columns[0])
 	}
@@ -25,7 +30,10 @@ func (d *Data) Saves(design, a, b string, least float64, columns ...int) Effect 
 				return e
 			}
 		}
-		e.Room, e.RoomWhy = Saved(g.Seconds(a, columns...), bound), "the work of the jobs takes so long on all cores, containers and disks of the cluster"
+		e.Room, e.RoomWhy = Saved(
+			g.Seconds(a, columns...),
+			bound,
+		), "the work of the jobs takes so long on all cores, containers and disks of the cluster"
 	}
 	return e
 }

@@ -35,7 +35,11 @@ func (m *Matrix) hangSentences() []string {
 		"Verdicts that change if one axis of the text alone is changed: " + none(text) + ".",
 		"Verdicts that change if one of our own costs alone is changed: " + none(costs) + ".",
 		"Verdicts that no axis changes alone: " + none(neither) + ".",
-		fmt.Sprintf("All readings share the same %d seeds: they differ by what is read and not by chance, and what these seeds have by chance is in all of them.", m.Seeds),
+		fmt.Sprintf(
+			"All readings share the same %d seeds: they differ by what is read and not by chance, and what these seeds have by chance is in "+
+				"all of them.",
+			m.Seeds,
+		),
 	}
 }
 

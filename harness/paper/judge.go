@@ -115,9 +115,20 @@ func (d *Data) judge(claim *Claim) (*Criterion, error) {
 	v, rests := claim.verdict(effects)
 	on := &effects[rests]
 	c := &Criterion{
-		ID: claim.ID, Kind: claim.Kind, Parts: claim.Parts, Text: claim.Text, Published: claim.Published, Unit: on.Unit,
-		Ours: compare.Number(on.Value), CI95: compare.Interval{on.Lo, on.Hi}, Verdict: v, Rests: rests, AboutMethod: d.asked && claim.Kind == Judged,
-		Controls: []ControlResult{},
+		ID:        claim.ID,
+		Kind:      claim.Kind,
+		Parts:     claim.Parts,
+		Text:      claim.Text,
+		Published: claim.Published,
+		Unit:      on.Unit,
+		Ours: compare.Number(
+			on.Value,
+		),
+		CI95:        compare.Interval{on.Lo, on.Hi},
+		Verdict:     v,
+		Rests:       rests,
+		AboutMethod: d.asked && claim.Kind == Judged,
+		Controls:    []ControlResult{},
 	}
 	var notes []string
 	for i, v := range together(effects) {
@@ -212,8 +223,19 @@ func (d *Data) Best(gain func(d *Data, bar string) Effect) (bar string, least Ef
 // json returns the effect with its verdict v, as reports have it.
 func (e *Effect) json(v Verdict) EffectJSON {
 	x := EffectJSON{
-		What: e.What, Unit: e.Unit, Ours: compare.Number(e.Value), CI95: compare.Interval{e.Lo, e.Hi}, None: e.None, Least: e.Least, Most: e.Most,
-		Sign: e.Sign(), HasRoom: e.HasRoom(), Room: compare.Number(math.NaN()), RoomCI95: compare.Interval{math.Inf(-1), math.Inf(1)}, RoomWhy: e.RoomWhy, Verdict: v,
+		What:     e.What,
+		Unit:     e.Unit,
+		Ours:     compare.Number(e.Value),
+		CI95:     compare.Interval{e.Lo, e.Hi},
+		None:     e.None,
+		Least:    e.Least,
+		Most:     e.Most,
+		Sign:     e.Sign(),
+		HasRoom:  e.HasRoom(),
+		Room:     compare.Number(math.NaN()),
+		RoomCI95: compare.Interval{math.Inf(-1), math.Inf(1)},
+		RoomWhy:  e.RoomWhy,
+		Verdict:  v,
 	}
 	if e.equivalence() {
 		x.Band = &e.Band

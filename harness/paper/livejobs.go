@@ -37,7 +37,16 @@ func (t *LiveTable) Placements(workload string) (notes []string) {
 				on = append(on, model+" "+strings.Join(reduceNodes(jobs[k]), " "))
 			}
 		}
-		notes = append(notes, fmt.Sprintf("%s, job %d, reduces that fetch %.1f MB in all, on: %s", workload, k+1, float64(j.Bytes.Shuffle)/1e6, strings.Join(on, "; ")))
+		notes = append(
+			notes,
+			fmt.Sprintf(
+				"%s, job %d, reduces that fetch %.1f MB in all, on: %s",
+				workload,
+				k+1,
+				float64(j.Bytes.Shuffle)/1e6,
+				strings.Join(on, "; "),
+			),
+		)
 	}
 	for i, a := range models {
 		for _, b := range models[i+1:] {
@@ -50,7 +59,15 @@ func (t *LiveTable) Placements(workload string) (notes []string) {
 					}
 				}
 			}
-			text := fmt.Sprintf("%s: %s and %s have the reduces of %d of %d jobs on other nodes (%.0f %%)", workload, a, b, differ, of, 100*float64(differ)/float64(max(1, of)))
+			text := fmt.Sprintf(
+				"%s: %s and %s have the reduces of %d of %d jobs on other nodes (%.0f %%)",
+				workload,
+				a,
+				b,
+				differ,
+				of,
+				100*float64(differ)/float64(max(1, of)),
+			)
 			if differ == 0 {
 				text += ": not testable: same placements"
 			}
@@ -83,8 +100,19 @@ func (t *LiveTable) Repeats(workload, a, b string, pct float64) []string {
 		ratios[i] = math.Log(y[i].time() / x[i].time())
 	}
 	own := stats.Deviation(ratios)
-	return []string{fmt.Sprintf("%s: to tell %g %% between the job times of %s and %s takes %d repeats: ratios vary by %.1f %% here, and by %.1f %% on a lab even if nothing differs",
-		workload, pct, a, b, stats.PairsToTell(max(own, Spread*math.Sqrt2), math.Log1p(pct/100)), 100*own, 100*Spread*math.Sqrt2)}
+	return []string{
+		fmt.Sprintf(
+			"%s: to tell %g %% between the job times of %s and %s takes %d repeats: ratios vary by %.1f %% here, and by %.1f %% on a lab even "+
+				"if nothing differs",
+			workload,
+			pct,
+			a,
+			b,
+			stats.PairsToTell(max(own, Spread*math.Sqrt2), math.Log1p(pct/100)),
+			100*own,
+			100*Spread*math.Sqrt2,
+		),
+	}
 }
 
 // Fetches says how many bytes the reduces of a trial fetch from how near, and how long they
@@ -102,9 +130,15 @@ func (t *LiveTable) Fetches(workload string) (notes []string) {
 		mb := func(of func(measure.ByLevel) float64) string {
 			return Text(mean(func(f *measure.Figures) float64 { return of(f.Fetched) / 1e6 }), "MB")
 		}
-		text := fmt.Sprintf("%s, %s: reduces fetch %s from their node, %s from its rack, %s from another rack; times hops that is %s", workload, model,
-			mb(func(b measure.ByLevel) float64 { return float64(b.Node) }), mb(func(b measure.ByLevel) float64 { return float64(b.Rack) }),
-			mb(func(b measure.ByLevel) float64 { return float64(b.Off) }), mb(hops))
+		text := fmt.Sprintf(
+			"%s, %s: reduces fetch %s from their node, %s from its rack, %s from another rack; times hops that is %s",
+			workload,
+			model,
+			mb(func(b measure.ByLevel) float64 { return float64(b.Node) }),
+			mb(func(b measure.ByLevel) float64 { return float64(b.Rack) }),
+			mb(func(b measure.ByLevel) float64 { return float64(b.Off) }),
+			mb(hops),
+		)
 		if e := mean(func(f *measure.Figures) float64 { return shuffling[0].Of(f) }); e.N > 0 {
 			text += "; a reduce shuffles for " + Text(e, "s")
 		}

@@ -96,7 +96,18 @@ func (p *Paper) Matrix(ctx context.Context, o Options, vary Vary) (*Matrix, erro
 		return nil, err
 	}
 	readings := p.readings(axes, vary)
-	m := &Matrix{Kept: Kept{paper: p.Name, seed: o.Seed}, Paper: p.Name, Title: p.Title, Source: p.Source, Seed: o.Seed, Seeds: o.Seeds, Changed: p.changed(Reading{}, o.Set), claimant: p.Claimant, named: p.readingNames(), axes: p.Axes}
+	m := &Matrix{
+		Kept:     Kept{paper: p.Name, seed: o.Seed},
+		Paper:    p.Name,
+		Title:    p.Title,
+		Source:   p.Source,
+		Seed:     o.Seed,
+		Seeds:    o.Seeds,
+		Changed:  p.changed(Reading{}, o.Set),
+		claimant: p.Claimant,
+		named:    p.readingNames(),
+		axes:     p.Axes,
+	}
 	for _, x := range p.Measures {
 		m.Measures = append(m.Measures, MeasureName{x.Name, x.Unit, x.OfSetup})
 	}
@@ -194,7 +205,11 @@ func joined(texts ...string) string {
 
 // meaning are the verdicts in words for readers of a summary.
 var meaning = map[Verdict]string{
-	Direction: "right in direction alone", Fails: "without any effect", Reversed: "the opposite of what is claimed", Ceiling: "without room for the effect", NotTestable: "not decided by these seeds",
+	Direction:   "right in direction alone",
+	Fails:       "without any effect",
+	Reversed:    "the opposite of what is claimed",
+	Ceiling:     "without room for the effect",
+	NotTestable: "not decided by these seeds",
 }
 
 func (m *Matrix) printedSentence(list []Criterion) string {
@@ -228,7 +243,10 @@ func (m *Matrix) roomSentence() string {
 			ids = append(ids, fmt.Sprintf("%s (%d readings)", c.ID, n))
 		}
 	}
-	return some("No scheduler could show the effect asked for, as even the largest possible one is smaller, for "+strings.Join(ids, " and ")+".", len(ids))
+	return some(
+		"No scheduler could show the effect asked for, as even the largest possible one is smaller, for "+strings.Join(ids, " and ")+".",
+		len(ids),
+	)
 }
 
 // methodSentence says how often the claims that come out need the method, and
@@ -262,13 +280,23 @@ func (m *Matrix) methodSentence() string {
 		}
 	}
 	if without == 0 {
-		return fmt.Sprintf("Claims about %s come out %d times, in size or in direction, and need its method: no other scheduler in its place does as well.", m.claimant, met)
+		return fmt.Sprintf(
+			"Claims about %s come out %d times, in size or in direction, and need its method: no other scheduler in its place does as well.",
+			m.claimant,
+			met,
+		)
 	}
 	reason := fmt.Sprintf("another scheduler in its place does as well (%s)", strings.Join(list, ", "))
 	if bars > 0 {
 		reason += fmt.Sprintf(", or it gains too little over the best of those that anybody could use (in %d)", bars)
 	}
-	return fmt.Sprintf("Claims about %s come out %d times, in size or in direction; in %d of these, %s, so that the claim does not need its method.", m.claimant, met, without, reason)
+	return fmt.Sprintf(
+		"Claims about %s come out %d times, in size or in direction; in %d of these, %s, so that the claim does not need its method.",
+		m.claimant,
+		met,
+		without,
+		reason,
+	)
 }
 
 // moversSentences says between which values each measure lies, and which axis
@@ -297,9 +325,23 @@ func (m *Matrix) moversSentences() []string {
 		if name.OfSetup {
 			of = ""
 		}
-		text := fmt.Sprintf("%s%s: %s %s as printed, %s to %s over all readings", upperFirst(name.Name), of, number(value(&m.Readings[0])), name.Unit, number(low), number(high))
+		text := fmt.Sprintf(
+			"%s%s: %s %s as printed, %s to %s over all readings",
+			upperFirst(name.Name),
+			of,
+			number(value(&m.Readings[0])),
+			name.Unit,
+			number(low),
+			number(high),
+		)
 		if by != "" {
-			text += fmt.Sprintf("; the choice that matters most is %s, which takes it from %s (reading “%s”) to %s", by, number(value(&m.Readings[centre])), m.centre(), number(value(&m.Readings[centre])+most))
+			text += fmt.Sprintf(
+				"; the choice that matters most is %s, which takes it from %s (reading “%s”) to %s",
+				by,
+				number(value(&m.Readings[centre])),
+				m.centre(),
+				number(value(&m.Readings[centre])+most),
+			)
 		}
 		list = append(list, text+".")
 	}

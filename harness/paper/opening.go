@@ -43,9 +43,15 @@ func (r *Report) opening() doc.Lead {
 		need := count(r.Criteria, func(c Criterion) bool { return c.NeededMethod })
 		list = append(list, fmt.Sprintf("the paper's method is needed for %d of the %d that come out with it.", need, n))
 	}
-	if i := slices.IndexFunc(r.Criteria, func(c Criterion) bool { return c.Kind == Judged && strings.ContainsAny(c.Published, "0123456789") }); i >= 0 {
+	if i := slices.IndexFunc(
+		r.Criteria,
+		func(c Criterion) bool { return c.Kind == Judged && strings.ContainsAny(c.Published, "0123456789") },
+	); i >= 0 {
 		c := &r.Criteria[i]
-		list = append(list, fmt.Sprintf("%s, %s: published %s, ours %s.", c.ID, c.Effects[c.Rests].What, c.published(), Cell{c.Ours, c.CI95}.in(c.Unit)))
+		list = append(
+			list,
+			fmt.Sprintf("%s, %s: published %s, ours %s.", c.ID, c.Effects[c.Rests].What, c.published(), Cell{c.Ours, c.CI95}.in(c.Unit)),
+		)
 	}
 	for i, text := range list {
 		list[i] = strings.ToUpper(text[:1]) + text[1:]
@@ -103,7 +109,11 @@ func legend(list []Criterion) (l doc.List) {
 		}
 	}
 	if has(func(c *Criterion) bool { return len(c.Effects) > 1 && c.Kind == Judged }) {
-		l = append(l, "of several effects one may seem reversed by chance, so one is only if its interval shows that when widened for their number (Bonferroni's rule); it is beside the verdict where the two intervals say different things")
+		l = append(
+			l,
+			"of several effects one may seem reversed by chance, so one is only if its interval shows that when widened for their number "+
+				"(Bonferroni's rule); it is beside the verdict where the two intervals say different things",
+		)
 	}
 	if has(func(c *Criterion) bool { return c.Verdict == "" }) {
 		l = append(l, reported+": it is shown without a verdict")
@@ -112,7 +122,11 @@ func legend(list []Criterion) (l doc.List) {
 		l = append(l, "needs the method, a check: arithmetic, or our own simulation against theory")
 	}
 	if has(func(c *Criterion) bool { return c.AboutMethod }) {
-		l = append(l, "needs the method, yes: the claim comes out, and with no control in the place of the paper's scheduler; no: with a control as well, or the bar is not beaten; -: it does not come out")
+		l = append(
+			l,
+			"needs the method, yes: the claim comes out, and with no control in the place of the paper's scheduler; no: with a control as "+
+				"well, or the bar is not beaten; -: it does not come out",
+		)
 	}
 	if has(func(c *Criterion) bool { return c.Kind == ReportOnly }) {
 		l = append(l, "needs the method, not judged: the claim is only reported, whatever it is about")
@@ -121,7 +135,10 @@ func legend(list []Criterion) (l doc.List) {
 		l = append(l, "needs the method, not about it: the claim is not about the paper's scheduler")
 	}
 	if has(func(c *Criterion) bool { return c.Bar != nil }) {
-		l = append(l, "the bar: what the paper's scheduler gains over the best of those that anybody could use instead; beaten if that is as much as is asked")
+		l = append(
+			l,
+			"the bar: what the paper's scheduler gains over the best of those that anybody could use instead; beaten if that is as much as is asked",
+		)
 	}
 	return append(l, "ours: the effect on which the verdict rests, with its 95 % interval; [?]: too few values for an interval")
 }
@@ -138,7 +155,15 @@ func (r *Report) doubts() doc.List {
 		untold += count(r.Criteria[i].Effects, func(e EffectJSON) bool { return e.Verdict == NotTestable })
 	}
 	if untold > 0 {
-		list = append(list, fmt.Sprintf("%d seeds do not tell %d of %d effects. The table of effects says about how many do; --seeds N simulates so many.", r.Seeds, untold, all))
+		list = append(
+			list,
+			fmt.Sprintf(
+				"%d seeds do not tell %d of %d effects. The table of effects says about how many do; --seeds N simulates so many.",
+				r.Seeds,
+				untold,
+				all,
+			),
+		)
 	}
 	var costs, open []string
 	for i := range r.Axes {

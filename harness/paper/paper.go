@@ -203,9 +203,10 @@ type Axis struct {
 	// simulated cluster.
 	Of     AxisOf  `json:"of,omitempty"`
 	About  string  `json:"about"`
-	Values []Value `json:"values"`          // the first is as printed, or nearest to the text
-	Alone  bool    `json:"alone,omitempty"` // a matrix changes it alone, and mixes it with no other axis: its values take long to simulate, or would make too many readings
-	Chosen bool    `json:"chosen"`          // whether a matrix varies the axis unless it is told which to vary
+	Values []Value `json:"values"` // the first is as printed, or nearest to the text
+	// a matrix changes it alone, and mixes it with no other axis: its values take long to simulate, or would make too many readings
+	Alone  bool `json:"alone,omitempty"`
+	Chosen bool `json:"chosen"` // whether a matrix varies the axis unless it is told which to vary
 }
 
 // AxisOf says what an axis is about.
@@ -416,8 +417,19 @@ func (p *Paper) Run(ctx context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	r := &Report{
-		Paper: p.Name, Title: p.Title, Source: p.Source, Reading: reading.Name, Set: d.differs(), Changed: p.changed(reading, o.Set), Seed: o.Seed, Seeds: o.Seeds,
-		Facts: p.Facts, NotJudged: p.NotJudged, Axes: p.axes(d.values), Criteria: []Criterion{}, Figures: []*Figure{},
+		Paper:     p.Name,
+		Title:     p.Title,
+		Source:    p.Source,
+		Reading:   reading.Name,
+		Set:       d.differs(),
+		Changed:   p.changed(reading, o.Set),
+		Seed:      o.Seed,
+		Seeds:     o.Seeds,
+		Facts:     p.Facts,
+		NotJudged: p.NotJudged,
+		Axes:      p.axes(d.values),
+		Criteria:  []Criterion{},
+		Figures:   []*Figure{},
 	}
 	b.all = len(parts) + len(claims)
 	for _, part := range parts {

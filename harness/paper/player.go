@@ -49,7 +49,13 @@ type player struct {
 
 func newPlayer(m sched.Model, c *Case, l *lessons) *player {
 	return &player{
-		Model: m, offering: c.Offering, perNode: sched.FirstOnly(m), assignmentMs: c.AssignmentMs, episodes: c.Episodes, lessons: l, ready: map[state.JobID]bool{},
+		Model:        m,
+		offering:     c.Offering,
+		perNode:      sched.FirstOnly(m),
+		assignmentMs: c.AssignmentMs,
+		episodes:     c.Episodes,
+		lessons:      l,
+		ready:        map[state.JobID]bool{},
 	}
 }
 

@@ -76,7 +76,13 @@ func readNumbers(file string, r io.Reader) (Numbers, error) {
 		line, _ := in.FieldPos(0)
 		if list == nil {
 			if !slices.Equal(fields, numbersHeader) {
-				return nil, fmt.Errorf("read published numbers: %s:%d: the first line is %q: want %q", file, line, strings.Join(fields, ","), strings.Join(numbersHeader, ","))
+				return nil, fmt.Errorf(
+					"read published numbers: %s:%d: the first line is %q: want %q",
+					file,
+					line,
+					strings.Join(fields, ","),
+					strings.Join(numbersHeader, ","),
+				)
 			}
 			list = Numbers{}
 			continue

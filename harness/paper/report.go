@@ -162,7 +162,13 @@ func (d *Data) curves(design string) *Figure {
 			return 0
 		})))
 	}
-	f := &Figure{ID: "training", Kind: Line, Title: "How " + d.paper.Claimant + " learns: " + g.Columns[0], Unit: "%", X: "episodes of training"}
+	f := &Figure{
+		ID:    "training",
+		Kind:  Line,
+		Title: "How " + d.paper.Claimant + " learns: " + g.Columns[0],
+		Unit:  "%",
+		X:     "episodes of training",
+	}
 	for _, x := range []struct {
 		name string
 		of   func(CurvePoint) float64
@@ -186,7 +192,12 @@ func (d *Data) curves(design string) *Figure {
 	for _, p := range points {
 		f.Columns = append(f.Columns, fmt.Sprint(p.Episodes))
 	}
-	f.Notes = []string{fmt.Sprintf("Each point is the mean since the one before, with what is still tried at random. The trainings of one job placed %s maps.", number(meanOf(trials, func(s *Simulation) float64 { return float64(s.Trained) })))}
+	f.Notes = []string{
+		fmt.Sprintf(
+			"Each point is the mean since the one before, with what is still tried at random. The trainings of one job placed %s maps.",
+			number(meanOf(trials, func(s *Simulation) float64 { return float64(s.Trained) })),
+		),
+	}
 	if ms := meanOf(trials, func(s *Simulation) float64 { return s.TrainingMs }); ms > 0 {
 		f.Notes = append(f.Notes, fmt.Sprintf("In this reading a job waits %s s for its training.", number(ms/1000)))
 	}

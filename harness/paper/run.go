@@ -66,7 +66,10 @@ func (k *Kept) keep(d *Data, several bool) {
 func (s *Simulation) notes() map[string]float64 {
 	notes := map[string]float64{"cachedAnywhere": float64(s.Cached)}
 	maps.Copy(notes, s.Notes)
-	maps.DeleteFunc(notes, func(_ string, x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }) // what a scheduler does not have, such as decisions
+	maps.DeleteFunc(
+		notes,
+		func(_ string, x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) },
+	) // what a scheduler does not have, such as decisions
 	if s.Trained > 0 {
 		notes["placedInTraining"], notes["trainingMs"] = float64(s.Trained), s.TrainingMs
 	}
@@ -76,7 +79,13 @@ func (s *Simulation) notes() map[string]float64 {
 // Write makes a run folder below root, with one table of all rows, of simulations that began
 // at a time. Its name is the time and the paper if none is given.
 func (k *Kept) Write(root, name string, command []string, began time.Time) (*runs.Run, error) {
-	run, err := results.Keep(root, name, "paper-"+k.paper, runs.Manifest{Started: began, Command: command, World: runs.WorldSimulated, Seed: k.seed, Clusters: k.setups}, k.Trials)
+	run, err := results.Keep(
+		root,
+		name,
+		"paper-"+k.paper,
+		runs.Manifest{Started: began, Command: command, World: runs.WorldSimulated, Seed: k.seed, Clusters: k.setups},
+		k.Trials,
+	)
 	if err != nil {
 		return nil, fmt.Errorf("keep simulations: %w", err)
 	}

@@ -140,11 +140,27 @@ func (d *Data) WhereTimeGoes(design string, columns []int, labels ...string) str
 		mean := func(of func(*MapTime) float64) string {
 			return number(stats.Mean(g.Mean(label, func(s *Simulation) float64 { x := mapTimeOf(s); return of(&x) }, column)).Value)
 		}
-		list = append(list, fmt.Sprintf("%s, %s: the job takes %s s. A map starts after %s s; it reads %s s from a cache, %s s from a disk and %s s over the network, computes %s s and waits %s s for a core. %s maps read at once on a node that reads, and cores are busy for %s %% of the time in which maps run.",
-			g.Column(column), label, mean(func(x *MapTime) float64 { return x.Seconds }), mean(func(x *MapTime) float64 { return x.BeforeStart }),
-			mean(func(x *MapTime) float64 { return x.FromCache }), mean(func(x *MapTime) float64 { return x.FromDisk }), mean(func(x *MapTime) float64 { return x.OverNetwork }),
-			mean(func(x *MapTime) float64 { return x.Computing }), mean(func(x *MapTime) float64 { return x.ForCores }),
-			mean(func(x *MapTime) float64 { return x.ReadersAtOnce }), mean(func(x *MapTime) float64 { return x.CoresBusyPct })))
+		list = append(
+			list,
+			fmt.Sprintf(
+				"%s, %s: the job takes %s s. A map starts after %s s; it reads %s s from a cache, %s s from a disk and %s s over the network, "+
+					"computes %s s and waits %s s for a core. %s maps read at once on a node that reads, and cores are busy for %s %% of the time in "+
+					"which maps run.",
+				g.Column(column),
+				label,
+				mean(func(x *MapTime) float64 { return x.Seconds }),
+				mean(func(x *MapTime) float64 { return x.BeforeStart }),
+				mean(
+					func(x *MapTime) float64 { return x.FromCache },
+				),
+				mean(func(x *MapTime) float64 { return x.FromDisk }),
+				mean(func(x *MapTime) float64 { return x.OverNetwork }),
+				mean(func(x *MapTime) float64 { return x.Computing }),
+				mean(func(x *MapTime) float64 { return x.ForCores }),
+				mean(func(x *MapTime) float64 { return x.ReadersAtOnce }),
+				mean(func(x *MapTime) float64 { return x.CoresBusyPct }),
+			),
+		)
 	}
 	return strings.Join(list, "\n")
 }
@@ -158,7 +174,11 @@ type Priced struct {
 // What a map takes longer: if its input is on another node instead of on its own, and if
 // it is on a disk of its node instead of in its cache.
 var (
-	RemoteMap   = Priced{"price of a remote map", []traces.Level{traces.LevelRack, traces.LevelOff}, []traces.Level{traces.LevelCache, traces.LevelNode}}
+	RemoteMap = Priced{
+		"price of a remote map",
+		[]traces.Level{traces.LevelRack, traces.LevelOff},
+		[]traces.Level{traces.LevelCache, traces.LevelNode},
+	}
 	UncachedMap = Priced{"price of an uncached map", []traces.Level{traces.LevelNode}, []traces.Level{traces.LevelCache}}
 )
 

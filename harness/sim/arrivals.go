@@ -141,9 +141,21 @@ func (j *Job) check() error {
 			if w := &list[i]; w.InputBytes < 0 || w.OutputBytes < 0 || w.ComputeMs < 0 || w.FixedMs < 0 || w.MemoryMB < 0 || w.DiskBytes < 0 {
 				return fmt.Errorf("job %q: the work of %s %d has a negative number: %+v", j.Name, state.Kind(k), i, *w)
 			} else if w.SpreadPercent > 100 {
-				return fmt.Errorf("job %q: the work of %s %d differs by up to %d %%: it must be at most 100, or it would take less than no time", j.Name, state.Kind(k), i, w.SpreadPercent)
+				return fmt.Errorf(
+					"job %q: the work of %s %d differs by up to %d %%: it must be at most 100, or it would take less than no time",
+					j.Name,
+					state.Kind(k),
+					i,
+					w.SpreadPercent,
+				)
 			} else if w.CoresPercent > 100 {
-				return fmt.Errorf("job %q: %s %d uses %d %% of a core: it must be at most 100, as a task has one thread that computes", j.Name, state.Kind(k), i, w.CoresPercent)
+				return fmt.Errorf(
+					"job %q: %s %d uses %d %% of a core: it must be at most 100, as a task has one thread that computes",
+					j.Name,
+					state.Kind(k),
+					i,
+					w.CoresPercent,
+				)
 			}
 		}
 	}

@@ -85,8 +85,9 @@ type rest struct {
 	endMs    int32 // if attempts.timed: time from startMs until the attempt's computing ends, if this time is known
 	readFrom int32 // if attempts.timed: time from startMs until a map began to read its input
 	readTo   int32 // if attempts.timed: time from startMs until the attempt had its input, and began to compute
-	next     int32 // of an attempt that is marked waitsForMaps: index in attempts.list of the next in the job's list of these; -1: it is the last
-	other    int32 // of an attempt that is marked doubled: index in attempts.list of the other attempt at the same task, or asked
+	// of an attempt that is marked waitsForMaps: index in attempts.list of the next in the job's list of these; -1: it is the last
+	next  int32
+	other int32 // of an attempt that is marked doubled: index in attempts.list of the other attempt at the same task, or asked
 }
 
 // noRest is rest of an attempt of which it has nothing, and of a free place.

@@ -104,7 +104,15 @@ func (at *attempts) close(id int32, how traces.Outcome, why string) {
 	}
 	launched := at.events.Now >= a.startMs
 	if launched {
-		at.r.Digest.AddHashed(j.hash, a.kind, i, int32(a.number), at.nodes.list[a.node].hash, traces.Time(a.startMs*1e6), traces.Time(at.events.Now*1e6))
+		at.r.Digest.AddHashed(
+			j.hash,
+			a.kind,
+			i,
+			int32(a.number),
+			at.nodes.list[a.node].hash,
+			traces.Time(a.startMs*1e6),
+			traces.Time(at.events.Now*1e6),
+		)
 	}
 	at.recorder.attemptEnded(a, &at.rest[id], how, why, launched)
 	if a.is(rerun) {
@@ -301,7 +309,8 @@ func (at *attempts) giveUp(id int32) {
 func (at *attempts) youngestReduce(slot int32) int32 {
 	youngest := int32(-1)
 	for id := range at.list {
-		if a := &at.list[id]; a.job == slot && a.kind == state.Reduce && !a.is(speculative) && (youngest < 0 || a.startMs > at.list[youngest].startMs) {
+		if a := &at.list[id]; a.job == slot && a.kind == state.Reduce && !a.is(speculative) &&
+			(youngest < 0 || a.startMs > at.list[youngest].startMs) {
 			youngest = int32(id)
 		}
 	}

@@ -20,7 +20,15 @@ type containers struct {
 
 // begin has no container without a task.
 func (cs *containers) begin(b *base, am *masters, at *attempts) {
-	*cs = containers{base: b, masters: am, attempts: at, grants: append(cs.grants[:0], grant{}), groups: append(cs.groups[:0], group{}), spareGroups: cs.spareGroups[:0], held: cs.held}
+	*cs = containers{
+		base:        b,
+		masters:     am,
+		attempts:    at,
+		grants:      append(cs.grants[:0], grant{}),
+		groups:      append(cs.groups[:0], group{}),
+		spareGroups: cs.spareGroups[:0],
+		held:        cs.held,
+	}
 }
 
 // grant is a container without a task, which the scheduler allocated to a job.
@@ -57,7 +65,8 @@ func (cs *containers) carryOut(d sched.Decision) bool {
 // possible reports whether a decision names a job that runs, and a node that is not
 // busy with another decision.
 func (cs *containers) possible(d sched.Decision) bool {
-	return uint(d.Job) < uint(len(cs.jobs.slot)) && uint(d.Node) < uint(len(cs.nodes.list)) && !cs.nodes.busy.Has(d.Node) && !cs.view.Ended(d.Job)
+	return uint(d.Job) < uint(len(cs.jobs.slot)) && uint(d.Node) < uint(len(cs.nodes.list)) && !cs.nodes.busy.Has(d.Node) &&
+		!cs.view.Ended(d.Job)
 }
 
 // ask has the cluster allocate a container for a decision. If a node label gives the
@@ -80,7 +89,16 @@ func (cs *containers) ask(slot int32, d sched.Decision, group uint32, before int
 	cs.events.ProgressMs = cs.events.Now
 	cs.r.Decisions.Made++
 	i := cs.newGrant()
-	cs.grants[i] = grant{job: slot, held: held, expected: t, branch: branch, decision: d, id: cs.r.Decisions.Made, askedMs: cs.events.Now, group: group}
+	cs.grants[i] = grant{
+		job:      slot,
+		held:     held,
+		expected: t,
+		branch:   branch,
+		decision: d,
+		id:       cs.r.Decisions.Made,
+		askedMs:  cs.events.Now,
+		group:    group,
+	}
 	j := &cs.jobs.list[slot]
 	cs.recorder.decided(j, &cs.grants[i])
 	if cs.Actuator == Native {

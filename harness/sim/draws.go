@@ -38,7 +38,8 @@ func (d *draws) labelMs(quantiles []int32, j *job, t state.TaskID) int64 {
 	if len(q) == 0 {
 		return 0
 	}
-	const parts = 1 << 10 // between two neighbouring quantiles of the time from a node's label to its container, the random time takes one of so many values
+	// between two neighbouring quantiles of the time from a node's label to its container, the random time takes one of so many values
+	const parts = 1 << 10
 	x := d.label.At(j.hash).At(uint64(t)).At(uint64(j.try(t))).Below((len(q)-1)*parts + 1)
 	i, part := x/parts, int64(x%parts)
 	if part == 0 {

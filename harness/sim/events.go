@@ -126,7 +126,12 @@ func (s *Sim) arrive() error {
 // start submits a job.
 func (s *Sim) start(x *Job) error {
 	if n := s.jobs.tasks + int64(x.Maps) + int64(x.Reduces); n > maxTasks {
-		return fmt.Errorf("submit job %q: with it, jobs that have not ended have %d tasks, and the limit is %d: have fewer jobs at a time, or larger blocks", x.Name, n, maxTasks)
+		return fmt.Errorf(
+			"submit job %q: with it, jobs that have not ended have %d tasks, and the limit is %d: have fewer jobs at a time, or larger blocks",
+			x.Name,
+			n,
+			maxTasks,
+		)
 	}
 	id, replicas, err := s.splits.submit(x)
 	if err != nil {
@@ -155,7 +160,10 @@ func (s *Sim) start(x *Job) error {
 // the node has room, and a task or ApplicationMaster waits for a container. To a scheduler
 // model that is a sched.EveryHeartbeat more heartbeats matter.
 func (s *Sim) nextBeat() (state.NodeID, int64) {
-	return s.nodes.nextBeat(s.hears.everyBeat || len(s.view.WaitingJobs(state.Map)) > 0 || len(s.view.WaitingJobs(state.Reduce)) > 0 || len(s.masters.queued) > 0 || len(s.speculation.wanted) > 0)
+	return s.nodes.nextBeat(
+		s.hears.everyBeat || len(s.view.WaitingJobs(state.Map)) > 0 || len(s.view.WaitingJobs(state.Reduce)) > 0 || len(s.masters.queued) > 0 ||
+			len(s.speculation.wanted) > 0,
+	)
 }
 
 // beat handles a heartbeat of node n: the scheduler model decides which tasks

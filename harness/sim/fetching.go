@@ -22,9 +22,13 @@ func (fe *fetching) begin(b *base, t *table) {
 
 // fetch counts the map output that one reduce has fetched or is fetching.
 type fetch struct {
-	maps int32             // number of maps whose output the reduce has or is fetching
-	got  [exactRacks]int64 // by rack: bytes fetched; on a cluster with more than exactRacks racks, entry 0 is for the reduce's own rack, and entry 1 for all other racks
-	near int64             // bytes that the reduce fetched from its own rack, in transfers from this rack alone or from all racks; used if the cluster has more than exactRacks racks
+	maps int32 // number of maps whose output the reduce has or is fetching
+	// by rack: bytes fetched; on a cluster with more than exactRacks racks, entry 0 is for the reduce's own rack, and
+	// entry 1 for all other racks
+	got [exactRacks]int64
+	// bytes that the reduce fetched from its own rack, in transfers from this rack alone or from all racks; used if the
+	// cluster has more than exactRacks racks
+	near int64
 }
 
 // On a cluster of up to exactRacks racks, a reduce has one transfer from each

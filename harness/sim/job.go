@@ -23,8 +23,9 @@ type job struct {
 	askMs       []int64    // times, in ms, at which the job asks for containers for reduces; nil: when enough maps are done (slow start)
 	size        [2]state.Resource
 	amSize      state.Resource
-	amNode      state.NodeID // node on which the job's ApplicationMaster runs; None if the ApplicationMaster takes no memory and cores of a node
-	amBeside    bool         // the ApplicationMaster runs beside the nodes
+	// node on which the job's ApplicationMaster runs; None if the ApplicationMaster takes no memory and cores of a node
+	amNode      state.NodeID
+	amBeside    bool // the ApplicationMaster runs beside the nodes
 	amStartMs   int32
 	finishMs    int32
 	mapsMs      int64 // time when the oldest request for a map was made, if maps wait; after a long wait reduces of the job are killed
@@ -33,9 +34,11 @@ type job struct {
 	ended       bool
 	replicas    *state.Hosts // nodes that store each map's input; nil if the replicas that package state knows are these nodes
 	granted     queue        // containers that get their tasks at the ApplicationMaster's next heartbeat
-	waiting     int32        // index in attempts.list of the first reduce in the list of those that wait for maps to finish; -1 if there is none
-	woken       int32        // index in attempts.list of the first reduce in the list of those that go on now, since a map has finished; -1 if there is none
-	out         []int64      // by rack: bytes of the job's map output stored on the rack's nodes
+	// index in attempts.list of the first reduce in the list of those that wait for maps to finish; -1 if there is none
+	waiting int32
+	// index in attempts.list of the first reduce in the list of those that go on now, since a map has finished; -1 if there is none
+	woken       int32
+	out         []int64 // by rack: bytes of the job's map output stored on the rack's nodes
 	outBytes    int64
 	division    []int64        // by reduce: sum of the shares of map output of this reduce and those before it; empty if all shares are equal
 	lately      [16]int32      // racks of the nodes on which the job's last 16 successful maps ran

@@ -21,7 +21,8 @@ import (
 //
 // The model leaves out the threads of daemons, ApplicationMasters and attempts that
 // fail, transfers between nodes, and cached reads. A task of Work.FixedMs sleeps,
-// unless it has a share of a core, which it then uses as if alone. A computation that began before a node became slow keeps the share of a core that it
+// unless it has a share of a core, which it then uses as if alone. A computation that began before a node became slow
+// keeps the share of a core that it
 // had. Without a limit of the disk, reading and writing take no time.
 //
 // Where Config.Loads says what a task adds, it is that. JVMs have more threads than one:

@@ -87,7 +87,13 @@ func (am *masters) shareBeside() {
 			x.coreUs = am.nodes.flows.Left(am.events.Now, x.flow)
 			am.nodes.flows.Cancel(am.events.Now, x.flow)
 		}
-		x.flow = am.nodes.flows.ComputeBeside(am.events.Now, max(1, x.coreUs), int64(am.nodes.core*am.coresBeside()), uint16(weight), masterTag+uint32(x.slot))
+		x.flow = am.nodes.flows.ComputeBeside(
+			am.events.Now,
+			max(1, x.coreUs),
+			int64(am.nodes.core*am.coresBeside()),
+			uint16(weight),
+			masterTag+uint32(x.slot),
+		)
 	}
 }
 

@@ -60,7 +60,12 @@ func (x *nodes) begin(c *Config, e *kernel.Events, s *state.State, full bool) er
 		if err != nil {
 			return err
 		}
-		x.list[i] = node{hash: traces.HashName(m.Name), rack: int32(x.view.Rack(id)), slow: slowness(m.Speed), cores: m.Cores > 0 || c.Cluster.HostCores > 0}
+		x.list[i] = node{
+			hash:  traces.HashName(m.Name),
+			rack:  int32(x.view.Rack(id)),
+			slow:  slowness(m.Speed),
+			cores: m.Cores > 0 || c.Cluster.HostCores > 0,
+		}
 		limited = limited || m.DiskBytesPerSec > 0 || m.LinkBytesPerSec > 0 || m.MemoryBytesPerSec > 0 || m.Cores > 0
 	}
 	x.racks = int32(x.view.Racks())

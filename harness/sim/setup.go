@@ -88,7 +88,11 @@ func (c *Config) check() error {
 	case len(c.Cluster.Nodes) == 0:
 		return errors.New("the cluster has no nodes")
 	case c.NodeFetches && len(c.Cluster.Nodes) > MaxFetchNodes:
-		return fmt.Errorf("fetches from nodes: the cluster has %d nodes, at most %d are possible; have reduces fetch from racks", len(c.Cluster.Nodes), MaxFetchNodes)
+		return fmt.Errorf(
+			"fetches from nodes: the cluster has %d nodes, at most %d are possible; have reduces fetch from racks",
+			len(c.Cluster.Nodes),
+			MaxFetchNodes,
+		)
 	case c.SampleMs < 0:
 		return fmt.Errorf("SampleMs is %d: it must be 0 or more", c.SampleMs)
 	case c.MapSlots < 0 || c.ReduceSlots < 0:

@@ -156,6 +156,16 @@ const patienceMs = 3_600_000
 func (s *Sim) stuck() error {
 	j := s.jobs.of(s.view.Active()[0])
 	const m, r = state.Map, state.Reduce
-	return fmt.Errorf("at %d ms job %q is stuck: of its %d maps %d wait and %d run, of its %d reduces %d wait and %d run, and no event is left; either no node can hold its containers, or the model never starts them",
-		s.events.Now, j.name, j.total[m], s.view.Waiting(j.id, m), s.view.Running(j.id, m), j.total[r], s.view.Waiting(j.id, r), s.view.Running(j.id, r))
+	return fmt.Errorf(
+		"at %d ms job %q is stuck: of its %d maps %d wait and %d run, of its %d reduces %d wait and %d run, and no event is left; either no "+
+			"node can hold its containers, or the model never starts them",
+		s.events.Now,
+		j.name,
+		j.total[m],
+		s.view.Waiting(j.id, m),
+		s.view.Running(j.id, m),
+		j.total[r],
+		s.view.Waiting(j.id, r),
+		s.view.Running(j.id, r),
+	)
 }

@@ -26,7 +26,9 @@ const (
 	foundMs     = 15_000 // ms until the next scan, after a scan that found a slow attempt; Hadoop's default
 	lateAgeMs   = 60_000 // speculation by LATE: an attempt must have run for so many ms before it can count as slow
 	latePortion = 10     // speculation by LATE: percent of the running attempts of all jobs that may be speculative
-	latePercent = 25     // speculation by LATE: attempts whose progress per time, or nodes whose number of successful attempts, is below this percentile count as slow
+	// speculation by LATE: attempts whose progress per time, or nodes whose number of successful attempts, is below this
+	// percentile count as slow
+	latePercent = 25
 )
 
 // wanted is a speculative attempt (a second attempt at a slow task) that waits
@@ -67,7 +69,8 @@ func (at *attempts) progress(id int32) float64 {
 	}
 	const input = 0.4
 	w := j.workOf(a.kind, a.task)
-	part := func(of int64) float64 { // returns the share that is done of the running transfer or computation; the parameter of is its whole work
+	// returns the share that is done of the running transfer or computation; the parameter of is its whole work
+	part := func(of int64) float64 {
 		if a.openFlows&1 == 0 || of == 0 {
 			return 0
 		}

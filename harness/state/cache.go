@@ -8,9 +8,10 @@ import "slices"
 // list removes from it the copies that are gone, and the copies whose map no
 // longer waits.
 type cache struct {
-	pool   *pool[int32]
-	nodes  table // hash table from a node to the index in cache.copies, plus 1, of the first cached copy in the node's list; 0 if the list is empty
-	used   int   // number of the cluster's nodes that have an entry in the hash table of nodes
+	pool *pool[int32]
+	// hash table from a node to the index in cache.copies, plus 1, of the first cached copy in the node's list; 0 if the list is empty
+	nodes  table
+	used   int // number of the cluster's nodes that have an entry in the hash table of nodes
 	tasks  []int32
 	copies []cachedCopy
 	spare  int32 // index in cache.copies of the first element in the linked list of unused elements; None if there is none
@@ -18,8 +19,10 @@ type cache struct {
 
 type cachedCopy struct {
 	task, node int32 // the map, and the node with the cached copy of its input; node is None if the copy is gone
-	ofNode     int32 // index in cache.copies, plus 1, of the next cached copy on the same node; 0 ends the list; the constant unlisted means that the copy is in no node's list
-	ofTask     int32 // index in cache.copies of the next cached copy of the same map's input; None ends the list
+	// index in cache.copies, plus 1, of the next cached copy on the same node; 0 ends the list; the constant unlisted
+	// means that the copy is in no node's list
+	ofNode int32
+	ofTask int32 // index in cache.copies of the next cached copy of the same map's input; None ends the list
 }
 
 const unlisted = -1

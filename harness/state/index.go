@@ -94,7 +94,8 @@ func build[K ~int32](x *index, keys []K, ends, at []int32) {
 		slots[at[i]+1]++
 	}
 	sum := int32(0)
-	for i := 0; i < len(slots); i += 2 { // turn the number of maps of each key (node or rack) into the position where the key's list of maps starts
+	// turn the number of maps of each key (node or rack) into the position where the key's list of maps starts
+	for i := 0; i < len(slots); i += 2 {
 		slots[i+1], sum = sum, sum+slots[i+1]
 	}
 	i := 0
@@ -106,7 +107,8 @@ func build[K ~int32](x *index, keys []K, ends, at []int32) {
 		}
 	}
 	start := int32(0)
-	for i := 0; i < len(slots); i += 2 { // the loop above has moved the start position of each key's list to the list's end: move this position back
+	// the loop above has moved the start position of each key's list to the list's end: move this position back
+	for i := 0; i < len(slots); i += 2 {
 		if slots[i] != 0 {
 			end := slots[i+1]
 			x.tasks[end-1] |= lastOfList

@@ -70,7 +70,13 @@ func (h *Hosts) check(maps int32, nodes int) error {
 	end := int32(0)
 	for i, e := range h.Ends {
 		if e < end || int(e) > len(h.Nodes) {
-			return fmt.Errorf("map %d: its nodes end at index %d, which must be from %d (where those of the map before end) to %d (all that are listed)", i, e, end, len(h.Nodes))
+			return fmt.Errorf(
+				"map %d: its nodes end at index %d, which must be from %d (where those of the map before end) to %d (all that are listed)",
+				i,
+				e,
+				end,
+				len(h.Nodes),
+			)
 		}
 		end = e
 	}

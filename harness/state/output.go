@@ -63,7 +63,12 @@ func (s *JobSpec) checkShares() error {
 	sum := int64(0)
 	for i, x := range s.ReduceShares {
 		if x < 0 || x > MaxShares-sum {
-			return fmt.Errorf("the share of map output of reduce %d is %d: it must be 0 or more, and all together at most %d", i, x, int64(MaxShares))
+			return fmt.Errorf(
+				"the share of map output of reduce %d is %d: it must be 0 or more, and all together at most %d",
+				i,
+				x,
+				int64(MaxShares),
+			)
 		}
 		sum += x
 	}

@@ -41,7 +41,13 @@ func (s *JobSpec) checkTerms() error {
 			value uint8
 		}{{"CPU", h.CPU}, {"memory", h.Memory}, {"disk", h.Disk}, {"network", h.Network}} {
 			if x.value > traces.MaxHint {
-				return fmt.Errorf("a %s hint of %d for a %s: want 1 to %d, or 0 for none", x.what, x.value, [2]string{"map", "reduce"}[k], traces.MaxHint)
+				return fmt.Errorf(
+					"a %s hint of %d for a %s: want 1 to %d, or 0 for none",
+					x.what,
+					x.value,
+					[2]string{"map", "reduce"}[k],
+					traces.MaxHint,
+				)
 			}
 		}
 	}

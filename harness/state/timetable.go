@@ -56,7 +56,12 @@ func (t *Timetable) Check() error {
 		return fmt.Errorf("the capacity timetable begins again every %d ms: it must be 0 or more", t.EveryMs)
 	}
 	if x := t.Telling; x.LagMs < 0 || x.LagMs > maxLagMs || !(x.Noise >= 0 && x.Noise <= 1) {
-		return fmt.Errorf("the capacity timetable is told %d ms late, with errors of %v: want 0 to %d ms, and 0 to 1", x.LagMs, x.Noise, int64(maxLagMs))
+		return fmt.Errorf(
+			"the capacity timetable is told %d ms late, with errors of %v: want 0 to %d ms, and 0 to 1",
+			x.LagMs,
+			x.Noise,
+			int64(maxLagMs),
+		)
 	}
 	return nil
 }

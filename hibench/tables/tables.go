@@ -116,9 +116,13 @@ var (
 		"Weft/5.0 (desktop; thread 64; large screen) Warp/2.1 like Loom/1.0 with some more words at its end",
 		"Bobbin/0.9", "Spindle/7.7 (phone; light) like Weft/5.1 and like Warp/2.3",
 	}
-	countries = []string{"ARG", "AUS", "BRA", "CAN", "CHN", "DEU", "EGY", "ESP", "FRA", "GBR", "IND", "ITA", "JPN", "KEN", "MEX", "NGA",
-		"POL", "SWE", "TUR", "USA", "ZAF"}
-	words = []string{"anchor", "barley", "candle", "dapple", "ember", "fathom", "garnet", "harbour", "ivory", "juniper", "kettle",
+	countries = []string{
+		"ARG", "AUS", "BRA", "CAN", "CHN", "DEU", "EGY", "ESP", "FRA", "GBR", "IND", "ITA", "JPN", "KEN", "MEX", "NGA",
+		"POL", "SWE", "TUR", "USA", "ZAF",
+	}
+	words = []string{
+		"anchor", "barley", "candle", "dapple", "ember", "fathom", "garnet", "harbour", "ivory", "juniper", "kettle",
 		"lantern", "meadow", "nettle", "orchard", "pebble", "quarry", "ribbon", "saffron", "thimble", "umber", "velvet",
-		"willow", "yarrow", "zephyr"}
+		"willow", "yarrow", "zephyr",
+	}
 )

@@ -96,7 +96,10 @@ func Up(ctx context.Context, dir string, names []string) (*Hosts, error) {
 		return nil, err
 	}
 	if !plainPath.MatchString(dir) {
-		return nil, fmt.Errorf("folder %q for hosts: want letters, digits, dots, dashes and underscores in its path, since it becomes part of mount options", dir)
+		return nil, fmt.Errorf(
+			"folder %q for hosts: want letters, digits, dots, dashes and underscores in its path, since it becomes part of mount options",
+			dir,
+		)
 	}
 	if err := Preflight(); err != nil {
 		return nil, err

@@ -34,8 +34,10 @@ var emptied = map[string]fs.FileMode{
 
 // masked are units that have no use on a host, or would show this machine's
 // kernel to it.
-var masked = strings.Fields("dev-hugepages.mount sys-kernel-debug.mount sys-kernel-tracing.mount sys-kernel-config.mount sys-fs-fuse-connections.mount " +
-	"proc-sys-fs-binfmt_misc.automount getty.target systemd-udevd.service systemd-timesyncd.service")
+var masked = strings.Fields(
+	"dev-hugepages.mount sys-kernel-debug.mount sys-kernel-tracing.mount sys-kernel-config.mount sys-fs-fuse-connections.mount " +
+		"proc-sys-fs-binfmt_misc.automount getty.target systemd-udevd.service systemd-timesyncd.service",
+)
 
 // makeRoot makes the folder upper of a host, the upper layer of the host's root
 // folder, and the empty folders work and root.
@@ -135,13 +137,14 @@ func (h *Hosts) writeEtc(name string) error {
 		return err
 	}
 	for file, content := range map[string]string{
-		"etc/hostname":                      name + "\n",
-		"etc/hosts":                         h.hostsFile(),
-		"etc/machine-id":                    hex.EncodeToString(machine) + "\n",
-		"etc/fstab":                         "",
-		"etc/resolv.conf":                   "",
-		"etc/ssh/sshd_config.d/heddle.conf": "PasswordAuthentication no\nKbdInteractiveAuthentication no\nHostKey /etc/ssh/ssh_host_ed25519_key\nUseDNS no\n",
-		"root/.ssh/authorized_keys":         string(key),
+		"etc/hostname":    name + "\n",
+		"etc/hosts":       h.hostsFile(),
+		"etc/machine-id":  hex.EncodeToString(machine) + "\n",
+		"etc/fstab":       "",
+		"etc/resolv.conf": "",
+		"etc/ssh/sshd_config.d/heddle.conf": "PasswordAuthentication no\nKbdInteractiveAuthentication no\nHostKey " +
+			"/etc/ssh/ssh_host_ed25519_key\nUseDNS no\n",
+		"root/.ssh/authorized_keys": string(key),
 	} {
 		path := h.hostPath(name, "upper", file)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -217,7 +220,9 @@ func (h *Hosts) writeKeys(ctx context.Context) error {
   ServerAliveInterval 5
   ServerAliveCountMax 24
 `, h.path("key"), h.path("known_hosts"))
-	for file, content := range map[string]string{"known_hosts": known.String(), "ssh_config": config.String(), "inventory.yaml": inventory.String()} {
+	for file, content := range map[string]string{
+		"known_hosts": known.String(), "ssh_config": config.String(), "inventory.yaml": inventory.String(),
+	} {
 		if err := os.WriteFile(h.path(file), []byte(content), 0o600); err != nil {
 			return err
 		}

@@ -110,7 +110,10 @@ func (s Set) fetch(ctx context.Context, folder string) error {
 	if goal == nil {
 		goal = []string{"dependency:copy-dependencies", "-DincludeScope=runtime"}
 	}
-	cmd := exec.CommandContext(ctx, "mvn", append([]string{"-B", "-q", "-C", "-f", filepath.Join(tmp, "pom.xml"), "-DoutputDirectory=" + out}, goal...)...)
+	cmd := exec.CommandContext(
+		ctx,
+		"mvn",
+		append([]string{"-B", "-q", "-C", "-f", filepath.Join(tmp, "pom.xml"), "-DoutputDirectory=" + out}, goal...)...)
 	// Without this flag, the JVM that runs Maven would leave a folder in /tmp.
 	cmd.Env = append(os.Environ(), "MAVEN_OPTS="+os.Getenv("MAVEN_OPTS")+" -XX:-UsePerfData -Djava.io.tmpdir="+tmp)
 	var log bytes.Buffer

@@ -79,7 +79,9 @@ var container = state.Resource{MemoryMB: 1024, VCores: 1}
 func (x testbed) With(name, value string) (paper.Setting, error) {
 	err := paper.SetField(&x, name, value)
 	beat := time.Duration(x.Beat)
-	if err == nil && (x.Maps < 1 || x.Maps > 10_000 || x.Block < 1<<20 || x.Block > 1<<30 || beat < time.Millisecond || beat > time.Hour || x.CachedPct > 100 || x.SlowStart > 1) {
+	if err == nil &&
+		(x.Maps < 1 || x.Maps > 10_000 || x.Block < 1<<20 || x.Block > 1<<30 ||
+			beat < time.Millisecond || beat > time.Hour || x.CachedPct > 100 || x.SlowStart > 1) {
 		err = errors.New("want 1 to 10000 maps, blocks of 1 MiB to 1 GiB, a beat of 1ms to 1h, cachedPct up to 100, slowstart up to 1")
 	}
 	return x, err
@@ -159,7 +161,9 @@ func (x testbed) job(a application, key draw.Key, topology *place.Topology) sim.
 	fetched := float64(out) * float64(x.Maps) / reduces
 	j.Reduces = reduces
 	j.MapWork = []sim.Work{{InputBytes: block, OutputBytes: out, ComputeMs: compute(a.mapMs * mib), SpreadPercent: 10}}
-	j.ReduceWork = []sim.Work{{OutputBytes: int64(a.reduceOutPerByte * fetched), ComputeMs: compute(a.reduceMs * fetched / (1 << 20)), SpreadPercent: 10}}
+	j.ReduceWork = []sim.Work{
+		{OutputBytes: int64(a.reduceOutPerByte * fetched), ComputeMs: compute(a.reduceMs * fetched / (1 << 20)), SpreadPercent: 10},
+	}
 	return j
 }
 

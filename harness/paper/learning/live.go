@@ -56,7 +56,15 @@ func explainLive(t *paper.LiveTable) (notes []string) {
 		}
 	}
 	if brief > 0 {
-		notes = append(notes, fmt.Sprintf("L2 and L4 are not testable in runs of %.0f s and less: a load average of a minute has seen at most %.0f %% of what runs, and the jobs are all started before it rises; heddle paper learning long --live has runs of minutes.", brief, 100*(1-math.Exp(-brief/60))))
+		notes = append(
+			notes,
+			fmt.Sprintf(
+				"L2 and L4 are not testable in runs of %.0f s and less: a load average of a minute has seen at most %.0f %% of what runs, and the "+
+					"jobs are all started before it rises; heddle paper learning long --live has runs of minutes.",
+				brief,
+				100*(1-math.Exp(-brief/60)),
+			),
+		)
 	}
 	off := func(e stats.Estimate) stats.Estimate {
 		e.Value = 100 * math.Abs(e.Value-1)
@@ -65,12 +73,32 @@ func explainLive(t *paper.LiveTable) (notes []string) {
 	}
 	same := func(e stats.Estimate) stats.Estimate { return e }
 	for _, model := range models {
-		say(paper.Effect{What: "L4: tasks that run or wait over the target, " + model, Estimate: paper.Over(reached[model]), Band: [2]float64{.9, 1.1}})
+		say(
+			paper.Effect{
+				What:     "L4: tasks that run or wait over the target, " + model,
+				Estimate: paper.Over(reached[model]),
+				Band:     [2]float64{.9, 1.1},
+			},
+		)
 		if model == rule || targets[model] != targets[rule] {
 			continue
 		}
-		say(paper.Effect{What: fmt.Sprintf("L2: tasks that run or wait are nearer to the target under %s than under rule by", model), Unit: "points", Estimate: paper.Less(reached[rule], reached[model], off), Least: 3})
-		say(paper.Effect{What: fmt.Sprintf("L5: right decisions under %s above those under rule, which accepts all", model), Unit: "points", Estimate: paper.Less(right[model], right[rule], same), Least: 3})
+		say(
+			paper.Effect{
+				What:     fmt.Sprintf("L2: tasks that run or wait are nearer to the target under %s than under rule by", model),
+				Unit:     "points",
+				Estimate: paper.Less(reached[rule], reached[model], off),
+				Least:    3,
+			},
+		)
+		say(
+			paper.Effect{
+				What:     fmt.Sprintf("L5: right decisions under %s above those under rule, which accepts all", model),
+				Unit:     "points",
+				Estimate: paper.Less(right[model], right[rule], same),
+				Least:    3,
+			},
+		)
 	}
 	say(paper.Effect{What: "L6: time that the last run saves against the first", Unit: "%", Estimate: stats.Mean(saved), Least: 5})
 	return append(notes, "L1 and L3 have no verdict here: nodes share the cores of one machine, and tasks are short.")

@@ -59,7 +59,14 @@ var slowWindows = [...][2]float64{{0, 1}, {2, 4}, {4, 1e9}}
 var decay = math.Exp(-5. / 60)
 
 func newMeter(x *testbed, jobs []job, m sched.Model, key draw.Key) *meter {
-	w := &meter{Model: m, key: key, loads: map[string]float64{}, noise: x.Noise, limit: x.Target * cores, slowMs: time.Duration(x.SlowAt).Milliseconds()}
+	w := &meter{
+		Model:  m,
+		key:    key,
+		loads:  map[string]float64{},
+		noise:  x.Noise,
+		limit:  x.Target * cores,
+		slowMs: time.Duration(x.SlowAt).Milliseconds(),
+	}
 	w.endMs, w.fromMs = x.counts()
 	for i := range jobs {
 		load := cores / jobs[i].tasks

@@ -36,15 +36,30 @@ type testbed struct {
 	State    string         `set:"state" of:"keep fresh"` // over runs
 	Slots    string         `set:"slots"`                 // of a node: none, nearest to the published tasks, or a number
 	Hints    string         `set:"hints" of:"given equal shuffled"`
-	Chance   string         `set:"chance" of:"given matched"` // of load-rule to assign a task: its parameter, or what starts the published tasks at the target
-	Judged   int            `set:"judged"`                    // heartbeats after which learning judges a decision; 0: as its parameter says
-	Grep     float64        `set:"grep"`                      // tasks of Grep on a node at a load of 4
-	SlowAt   units.Duration `set:"slowAt"`                    // when one node becomes half as fast; 0: never
+	// of load-rule to assign a task: its parameter, or what starts the published tasks at the target
+	Chance string         `set:"chance" of:"given matched"`
+	Judged int            `set:"judged"` // heartbeats after which learning judges a decision; 0: as its parameter says
+	Grep   float64        `set:"grep"`   // tasks of Grep on a node at a load of 4
+	SlowAt units.Duration `set:"slowAt"` // when one node becomes half as fast; 0: never
 }
 
 // standard is a run of two hours with tasks of 60 s, of which the first 600 s do not
 // count.
-var standard = testbed{Job: "WordCount", Window: "steady", Hours: 2, TaskTime: units.Duration(time.Minute), Times: "fixed", Noise: .15, Target: 1, Runs: 1, State: "keep", Slots: "none", Hints: "given", Chance: "given", Grep: 2.31}
+var standard = testbed{
+	Job:      "WordCount",
+	Window:   "steady",
+	Hours:    2,
+	TaskTime: units.Duration(time.Minute),
+	Times:    "fixed",
+	Noise:    .15,
+	Target:   1,
+	Runs:     1,
+	State:    "keep",
+	Slots:    "none",
+	Hints:    "given",
+	Chance:   "given",
+	Grep:     2.31,
+}
 
 const (
 	nodes, cores  = 7, 4
@@ -138,8 +153,10 @@ func (x *testbed) counts() (endMs, fromMs int64) {
 // With returns the testbed with one property changed.
 func (x testbed) With(name, value string) (paper.Setting, error) {
 	err := paper.SetField(&x, name, value)
-	if err == nil && (x.Maps > 100_000 || x.Reduces > 1000 || x.Hours < .25 || x.Hours > 24 || x.TaskTime < units.Duration(time.Second) || x.TaskTime > units.Duration(time.Hour) ||
-		x.Noise > .3 || x.Target < .1 || x.Target > 10 || x.Runs < 1 || x.Runs > 20 || x.Grep < .1 || x.Grep > 100 || x.SlowAt < 0) {
+	if err == nil &&
+		(x.Maps > 100_000 || x.Reduces > 1000 || x.Hours < .25 || x.Hours > 24 ||
+			x.TaskTime < units.Duration(time.Second) || x.TaskTime > units.Duration(time.Hour) ||
+			x.Noise > .3 || x.Target < .1 || x.Target > 10 || x.Runs < 1 || x.Runs > 20 || x.Grep < .1 || x.Grep > 100 || x.SlowAt < 0) {
 		err = fmt.Errorf("out of range")
 	}
 	if err == nil {

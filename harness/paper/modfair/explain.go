@@ -18,11 +18,28 @@ func explain(d *paper.Data) string {
 	}
 	_, price := d.Price("A", original, paper.RemoteMap)
 	g := d.Grid("B", modified)
-	node, rack := stats.Mean(g.Mean(modified, paper.Noted("nodeDelayMs"))).Value, stats.Mean(g.Mean(modified, paper.Noted("rackDelayMs"))).Value
+	node, rack := stats.Mean(
+		g.Mean(modified, paper.Noted("nodeDelayMs")),
+	).Value, stats.Mean(
+		g.Mean(modified, paper.Noted("rackDelayMs")),
+	).Value
 	return strings.Join([]string{
-		fmt.Sprintf("Against Original, Modified changes the mean turnaround by %s; the paper has %s and %s.", gain(original, modified), percent(numbers.Value("waterfall", "A", modified)), percent(numbers.Value("waterfall", "B", modified))),
-		fmt.Sprintf("M4's delays begin at 3000 ms and end at %.0f and %.0f ms in B: M4 alone differs from Original without any wait for locality by %s.", node, rack, gain(noDelay, alone("m4"))),
-		conclusion(d), layout(d), fmt.Sprintf("A map whose input is on another node takes %s longer.", paper.Text(price, "%")), ceiling(d),
+		fmt.Sprintf(
+			"Against Original, Modified changes the mean turnaround by %s; the paper has %s and %s.",
+			gain(original, modified),
+			percent(numbers.Value("waterfall", "A", modified)),
+			percent(numbers.Value("waterfall", "B", modified)),
+		),
+		fmt.Sprintf(
+			"M4's delays begin at 3000 ms and end at %.0f and %.0f ms in B: M4 alone differs from Original without any wait for locality by %s.",
+			node,
+			rack,
+			gain(noDelay, alone("m4")),
+		),
+		conclusion(d),
+		layout(d),
+		fmt.Sprintf("A map whose input is on another node takes %s longer.", paper.Text(price, "%")),
+		ceiling(d),
 	}, " ")
 }
 
@@ -36,7 +53,11 @@ func conclusion(d *paper.Data) string {
 			list = append(list, design)
 		}
 	}
-	return fmt.Sprintf("Modified gains 5 %% or more over the best of three settings of Original in %s. The best are %s.", cmp.Or(strings.Join(list, ", "), "neither experiment"), strings.Join(best, " and "))
+	return fmt.Sprintf(
+		"Modified gains 5 %% or more over the best of three settings of Original in %s. The best are %s.",
+		cmp.Or(strings.Join(list, ", "), "neither experiment"),
+		strings.Join(best, " and "),
+	)
 }
 
 // layout says which layouts of blocks the paper's own tables exclude.
@@ -63,12 +84,25 @@ func ceiling(d *paper.Data) string {
 		for k, column := range x.Columns {
 			saved := 100 * (1 - numbers.Value(id, modified, column.Name)/numbers.Value(id, original, column.Name))
 			if limit := paper.Saved(g.Seconds(original, k), g.Seconds(fifo, k)); saved > limit.Hi {
-				beyond = append(beyond, fmt.Sprintf("%.0f %% in %s with %s (at most %.0f %%; tasks would have to differ by scheduler by a factor of %.1f)", saved, x.ID[:1], column.Name, limit.Value, (100-limit.Value)/(100-saved)))
+				beyond = append(
+					beyond,
+					fmt.Sprintf(
+						"%.0f %% in %s with %s (at most %.0f %%; tasks would have to differ by scheduler by a factor of %.1f)",
+						saved,
+						x.ID[:1],
+						column.Name,
+						limit.Value,
+						(100-limit.Value)/(100-saved),
+					),
+				)
 			}
 		}
 	}
 	slices.Sort(beyond)
-	return "Published gains beyond what the shortest job first on all slots saves if all maps take equally long: " + cmp.Or(strings.Join(beyond, ", "), "none") + "."
+	return "Published gains beyond what the shortest job first on all slots saves if all maps take equally long: " + cmp.Or(
+		strings.Join(beyond, ", "),
+		"none",
+	) + "."
 }
 
 // signed writes a saving as a change of time.

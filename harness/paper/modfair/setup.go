@@ -59,8 +59,11 @@ var container = state.Resource{MemoryMB: 200, VCores: 1}
 // With returns the testbed with one property changed.
 func (x testbed) With(name, value string) (paper.Setting, error) {
 	err := paper.SetField(&x, name, value)
-	if err == nil && (x.Jobs < 1 || x.Jobs > 1000 || x.Size < 1 || x.Size > 10_000 || x.MapSlots > 100 || x.SlowStart > 1 || x.Beat < units.Duration(time.Millisecond) ||
-		x.Map < units.Duration(time.Millisecond) || x.Map > units.Duration(100*time.Hour) || x.Reduce < 0 || x.Reduce > units.Duration(100*time.Hour) || x.Block < 1) {
+	if err == nil &&
+		(x.Jobs < 1 || x.Jobs > 1000 || x.Size < 1 || x.Size > 10_000 || x.MapSlots > 100 || x.SlowStart > 1 ||
+			x.Beat < units.Duration(time.Millisecond) ||
+			x.Map < units.Duration(time.Millisecond) || x.Map > units.Duration(100*time.Hour) ||
+			x.Reduce < 0 || x.Reduce > units.Duration(100*time.Hour) || x.Block < 1) {
 		err = fmt.Errorf("out of range")
 	}
 	return x, err
@@ -73,7 +76,13 @@ func (x testbed) mapSlots() int {
 
 // Stages returns the jobs on the cluster.
 func (x testbed) Stages(seed uint64) ([]paper.Stage, error) {
-	c := sim.Config{Actuator: sim.Ideal, Costs: sim.NoCosts(), MinAllocation: container, MapSlots: int32(x.mapSlots()), ReduceSlots: reduceSlots}
+	c := sim.Config{
+		Actuator:      sim.Ideal,
+		Costs:         sim.NoCosts(),
+		MinAllocation: container,
+		MapSlots:      int32(x.mapSlots()),
+		ReduceSlots:   reduceSlots,
+	}
 	c.Costs.NodeBeatMs = int32(time.Duration(x.Beat).Milliseconds())
 	var racks []state.RackID
 	for n := range nodes {

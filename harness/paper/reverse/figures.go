@@ -30,11 +30,32 @@ func parts() (list []paper.Part) {
 			{"lateness", "mean lateness", "s", "lateness"},
 			{"p90", "90th percentile of the distance to the goal, of the time allowed", "%", "p90"},
 		} {
-			list = append(list, paper.Part{ID: design + f.id, Title: fmt.Sprintf("Experiment %d, %s: %s", i+1, of, f.title), Design: design, Schedulers: shown, Unit: f.unit, Kind: paper.Bars, Rows: []paper.Row{paper.MeanRow("", noted(f.note))}})
+			list = append(
+				list,
+				paper.Part{
+					ID:         design + f.id,
+					Title:      fmt.Sprintf("Experiment %d, %s: %s", i+1, of, f.title),
+					Design:     design,
+					Schedulers: shown,
+					Unit:       f.unit,
+					Kind:       paper.Bars,
+					Rows:       []paper.Row{paper.MeanRow("", noted(f.note))},
+				},
+			)
 		}
 	}
-	return append(list,
-		paper.Part{ID: "distance", Title: "Experiment 2, mid goals: distance of jobs to their goals", Design: "mid", Schedulers: shown, Unit: "%", Kind: paper.CDF, Of: "distance", X: "end after the goal, in % of the time allowed"},
+	return append(
+		list,
+		paper.Part{
+			ID:         "distance",
+			Title:      "Experiment 2, mid goals: distance of jobs to their goals",
+			Design:     "mid",
+			Schedulers: shown,
+			Unit:       "%",
+			Kind:       paper.CDF,
+			Of:         "distance",
+			X:          "end after the goal, in % of the time allowed",
+		},
 		paper.Part{ID: "more", Title: "Experiment 2: other figures", Design: "exp2", Schedulers: shown, Kind: paper.Bars, Rows: []paper.Row{
 			paper.MeanRow(", turnaround s", func(s *paper.Simulation) float64 { return s.Seconds }),
 			paper.MeanRow(", Jain's index", noted("jain")),
@@ -46,7 +67,8 @@ func parts() (list []paper.Part) {
 			{Suffix: "goals that none can meet %", Once: true, Of: func(g *paper.Grid, label string, k int) stats.Estimate {
 				return stats.Mean(g.Mean(label, noted("hopeless"), k))
 			}},
-		}, Notes: []string{"FIFO and EDF make no plans, and note no errors of predictions; EDF looks, as those that plan, whether all goals can be met. A job is named late ahead if it ends late, by the times of maps so far, when work is done in the order of goals."}},
+		}, Notes: []string{"FIFO and EDF make no plans, and note no errors of predictions; EDF looks, as those that plan, whether all goals " +
+			"can be met. A job is named late ahead if it ends late, by the times of maps so far, when work is done in the order of goals."}},
 	)
 }
 

@@ -27,12 +27,22 @@ func expectLive(t *paper.LiveTable) (notes []string) {
 		return nil // these metrics are there
 	}
 	for _, other := range []string{adaptive, edf} {
-		e := paper.Effect{What: "deadlines missed, less under Reverse than under " + other, Unit: "points", Estimate: t.Differences(liveJobs, other, reverse, metrics[0]), Least: 2}
+		e := paper.Effect{
+			What:     "deadlines missed, less under Reverse than under " + other,
+			Unit:     "points",
+			Estimate: t.Differences(liveJobs, other, reverse, metrics[0]),
+			Least:    2,
+		}
 		late := stats.Mean(nil)
 		if xs := t.Figures(liveJobs, other); len(xs) > 0 {
 			late = stats.Mean(valuesOf(xs, metrics[1]))
 		}
-		l := paper.Effect{What: "lateness, less under Reverse than under " + other, Unit: "s", Estimate: t.Differences(liveJobs, other, reverse, metrics[1]), Least: math.Max(late.Value/10, .1)}
+		l := paper.Effect{
+			What:     "lateness, less under Reverse than under " + other,
+			Unit:     "s",
+			Estimate: t.Differences(liveJobs, other, reverse, metrics[1]),
+			Least:    math.Max(late.Value/10, .1),
+		}
 		notes = append(notes, e.Said(), l.Said())
 	}
 	missed, jobs := 1, 2 // as if one of two more had missed, so that none of a few is not never
@@ -53,7 +63,12 @@ const liveCount = 6
 // this chance, each by itself.
 func repeatsFor(chance float64) string {
 	deviation := 100 * math.Sqrt(2*chance*(1-chance)/liveCount) // of the difference of two runs
-	return fmt.Sprintf("with %.1f %% of the deadlines missed by chance, some %.0f repeats of %d jobs tell 2 points", 100*chance, float64(stats.PairsToTell(deviation, 2)), liveCount)
+	return fmt.Sprintf(
+		"with %.1f %% of the deadlines missed by chance, some %.0f repeats of %d jobs tell 2 points",
+		100*chance,
+		float64(stats.PairsToTell(deviation, 2)),
+		liveCount,
+	)
 }
 
 func valuesOf(list []*measure.Figures, m measure.Metric) (xs []float64) {
@@ -83,12 +98,28 @@ func explainLive(t *paper.LiveTable) (notes []string) {
 				jobs = append(jobs, fmt.Sprintf("%s expected %s, took %.0f", p.Job, strings.Join(ends, "/"), p.TookMs/1000))
 			}
 			if len(jobs) > 0 {
-				notes = append(notes, fmt.Sprintf("%s, run %d, ends in s after submission, as expected at submission, half-way and at 90 %%: %s.", model, run+1, strings.Join(jobs, "; ")))
+				notes = append(
+					notes,
+					fmt.Sprintf(
+						"%s, run %d, ends in s after submission, as expected at submission, half-way and at 90 %%: %s.",
+						model,
+						run+1,
+						strings.Join(jobs, "; "),
+					),
+				)
 			}
 		}
 		for _, done := range []int{0, 50, 90} {
 			if e := stats.Mean(wrong[done]); e.N > 0 {
-				notes = append(notes, fmt.Sprintf("R6: under %s, what was expected with %d %% of the tasks done was wrong by %s of the time that was left.", model, done, paper.Text(e, "%")))
+				notes = append(
+					notes,
+					fmt.Sprintf(
+						"R6: under %s, what was expected with %d %% of the tasks done was wrong by %s of the time that was left.",
+						model,
+						done,
+						paper.Text(e, "%"),
+					),
+				)
 			}
 		}
 	}

@@ -57,8 +57,20 @@ func Paper() *paper.Paper {
 		Measures: measures,
 		Facts:    facts,
 		Live: &paper.Live{
-			Files: live, Expect: expectLive, Explain: explainLive,
-			Columns: []string{"completion", "missed", "lateness", "distance.p50", "planCarriedPct", "infeasiblePlans", "namedLate", "namedLateRightPct", "adherence"},
+			Files:   live,
+			Expect:  expectLive,
+			Explain: explainLive,
+			Columns: []string{
+				"completion",
+				"missed",
+				"lateness",
+				"distance.p50",
+				"planCarriedPct",
+				"infeasiblePlans",
+				"namedLate",
+				"namedLateRightPct",
+				"adherence",
+			},
 		},
 	}
 }
@@ -83,23 +95,67 @@ var axes = []paper.Axis{
 		{Value: "0.7", Mark: paper.Ours, Why: "not given"}, {Value: "0.5", Mark: paper.Ours},
 	}},
 	{Name: "lag", Chosen: true, About: "by how much the other load is told late", Values: []paper.Value{
-		{Value: "0s", Mark: paper.Printed, Why: "known in advance"}, {Value: "30m", Mark: paper.Ours, Why: "the introduction says that availability depends on what is not known beforehand"},
+		{
+			Value: "0s",
+			Mark:  paper.Printed,
+			Why:   "known in advance",
+		},
+		{Value: "30m", Mark: paper.Ours, Why: "the introduction says that availability depends on what is not known beforehand"},
 	}},
-	{Name: "noise", About: "largest relative error of the other load as it is told", Values: []paper.Value{{Value: "0", Mark: paper.Printed, Why: "known in advance"}, {Value: "0.5", Mark: paper.Ours}}},
-	{Name: "told", About: "whether the other load is told", Values: []paper.Value{{Value: "ahead", Mark: paper.Printed, Why: "known in advance"}, {Value: "none", Mark: paper.Ours}}},
-	{Name: "cycle", Sets: "reverse.cycle", About: "time from one plan to the next", Values: []paper.Value{{Value: "10s", Mark: paper.Ours, Why: "not given"}, {Value: "60s", Mark: paper.Ours}}},
-	{Name: "map", About: "time of a map", Values: []paper.Value{{Value: "60s", Mark: paper.Ours, Why: "not given"}, {Value: "20s", Mark: paper.Ours}}},
-	{Name: "jobs", About: "number of jobs", Values: []paper.Value{{Value: "400", Mark: paper.Ours, Why: "not given"}, {Value: "200", Mark: paper.Ours}}},
+	{
+		Name:   "noise",
+		About:  "largest relative error of the other load as it is told",
+		Values: []paper.Value{{Value: "0", Mark: paper.Printed, Why: "known in advance"}, {Value: "0.5", Mark: paper.Ours}},
+	},
+	{
+		Name:   "told",
+		About:  "whether the other load is told",
+		Values: []paper.Value{{Value: "ahead", Mark: paper.Printed, Why: "known in advance"}, {Value: "none", Mark: paper.Ours}},
+	},
+	{
+		Name:   "cycle",
+		Sets:   "reverse.cycle",
+		About:  "time from one plan to the next",
+		Values: []paper.Value{{Value: "10s", Mark: paper.Ours, Why: "not given"}, {Value: "60s", Mark: paper.Ours}},
+	},
+	{
+		Name:   "map",
+		About:  "time of a map",
+		Values: []paper.Value{{Value: "60s", Mark: paper.Ours, Why: "not given"}, {Value: "20s", Mark: paper.Ours}},
+	},
+	{
+		Name:   "jobs",
+		About:  "number of jobs",
+		Values: []paper.Value{{Value: "400", Mark: paper.Ours, Why: "not given"}, {Value: "200", Mark: paper.Ours}},
+	},
 }
 
 var facts = []paper.Fact{
 	{Item: "cluster", Is: "4 nodes of 30 slots, all in one rack", Why: "ours; not given"},
-	{Item: "other load", Is: "leaves 120·(0.5 − 0.4 sin 2πt/2h) slots in experiments 2 and 3, whole slots, 120 steps a period; experiment 3 halves that in one twelfth of a period of four; running maps stay when slots go", Why: "ours; the paper has a transactional load that changes, and bursts"},
+	{
+		Item: "other load",
+		Is: "leaves 120·(0.5 − 0.4 sin 2πt/2h) slots in experiments 2 and 3, whole slots, 120 steps a period; experiment 3 halves that in " +
+			"one twelfth of a period of four; running maps stay when slots go",
+		Why: "ours; the paper has a transactional load that changes, and bursts",
+	},
 	{Item: "jobs", Is: "Poisson arrivals; maps lognormal with mean 60 and sigma 1; no reduces; no locality", Why: "ours; not given"},
-	{Item: "goals", Is: "1 to 2 (tight), 1.5 to 4 (mid), 1.5 to 10 (relaxed) times the time that a job takes alone on a quarter of the mean slots", Why: "ours; not given"},
+	{
+		Item: "goals",
+		Is:   "1 to 2 (tight), 1.5 to 4 (mid), 1.5 to 10 (relaxed) times the time that a job takes alone on a quarter of the mean slots",
+		Why:  "ours; not given",
+	},
 	{Item: "time that Hadoop takes", Is: "none; a slot that is free is given at once", Why: "ours"},
-	{Item: "Fair", Is: "adaptive without any need: the lowest share of its pending maps goes first", Why: "a control: the utility loop without estimates"},
+	{
+		Item: "Fair",
+		Is:   "adaptive without any need: the lowest share of its pending maps goes first",
+		Why:  "a control: the utility loop without estimates",
+	},
 	{Item: "bursts", Is: "bursts are known ahead, as all of the other load", Why: "the text has known in advance"},
-	{Item: "predictions", Is: "when half of a job's maps are done: with its share of the slots at that time, no more slots than pending maps, running maps counted by what is left of them; Reverse foresees the slots, Adaptive takes those of that time for ever", Why: "the paper defines no measure of its third claim"},
+	{
+		Item: "predictions",
+		Is: "when half of a job's maps are done: with its share of the slots at that time, no more slots than pending maps, running maps " +
+			"counted by what is left of them; Reverse foresees the slots, Adaptive takes those of that time for ever",
+		Why: "the paper defines no measure of its third claim",
+	},
 	{Item: "not simulated", Is: "reduces, preemption, jobs without goals"},
 }

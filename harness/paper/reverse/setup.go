@@ -50,7 +50,8 @@ var slot = state.Resource{MemoryMB: 1024, VCores: 1}
 func (x cluster) With(name, value string) (paper.Setting, error) {
 	err := paper.SetField(&x, name, value)
 	if err == nil && (x.Jobs < 1 || x.Jobs > 100_000 || !(x.Load > 0 && x.Load <= 10) || x.MeanMaps < 1 || x.MeanMaps > 10_000 ||
-		x.Swing < units.Duration(2*time.Minute) || x.Swing > units.Duration(1000*time.Hour) || x.Map < units.Duration(time.Second) || x.Map > units.Duration(10*time.Hour) ||
+		x.Swing < units.Duration(2*time.Minute) || x.Swing > units.Duration(1000*time.Hour) ||
+		x.Map < units.Duration(time.Second) || x.Map > units.Duration(10*time.Hour) ||
 		x.Lag < 0 || x.Lag > units.Duration(1000*time.Hour) || !(x.Noise >= 0 && x.Noise <= 1)) {
 		err = fmt.Errorf("out of range")
 	}

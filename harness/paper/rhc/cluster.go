@@ -60,7 +60,15 @@ func (x monteCarlo) sorts(ctx context.Context, s paper.Scheduler, seed uint64) (
 			c.Seed = seed // what is drawn else is the same for all placements
 		}
 		for n := range nodes {
-			c.Cluster.Nodes = append(c.Cluster.Nodes, sim.Node{Name: fmt.Sprint("node", n+1), Rack: fmt.Sprint("rack", 1+2*n/nodes), Capacity: slot.Times(mapSlots + reduceSlots), LinkBytesPerSec: linkBytesPerSec})
+			c.Cluster.Nodes = append(
+				c.Cluster.Nodes,
+				sim.Node{
+					Name:            fmt.Sprint("node", n+1),
+					Rack:            fmt.Sprint("rack", 1+2*n/nodes),
+					Capacity:        slot.Times(mapSlots + reduceSlots),
+					LinkBytesPerSec: linkBytesPerSec,
+				},
+			)
 		}
 		c.Cluster.Racks = []sim.Rack{{Name: "rack1", UplinkBytesPerSec: linkBytesPerSec}, {Name: "rack2", UplinkBytesPerSec: linkBytesPerSec}}
 		for i := range jobs {
@@ -82,7 +90,15 @@ func (x monteCarlo) sorts(ctx context.Context, s paper.Scheduler, seed uint64) (
 		}
 	}
 	for name, times := range out.Samples {
-		out.Notes[name], out.Notes[name+varies], out.Notes[name+" spread"] = stats.Mean(times).Value, stats.Deviation(times), slices.Max(times)/slices.Min(times)
+		out.Notes[name], out.Notes[name+varies], out.Notes[name+" spread"] = stats.Mean(
+			times,
+		).Value, stats.Deviation(
+			times,
+		), slices.Max(
+			times,
+		)/slices.Min(
+			times,
+		)
 	}
 	return out, nil
 }
@@ -91,7 +107,11 @@ var slot = state.Resource{MemoryMB: 1024, VCores: 1}
 
 // sortJob is a Sort job of blocks of 64 MB.
 func sortJob(name string, submitMs int64, maps, reduces int32) sim.Job {
-	j := sim.Job{SubmitMs: submitMs, SlowStart: 0.05, MapWork: []sim.Work{{InputBytes: blockBytes, OutputBytes: blockBytes, ComputeMs: 10_000, SpreadPercent: 20}}}
+	j := sim.Job{
+		SubmitMs:  submitMs,
+		SlowStart: 0.05,
+		MapWork:   []sim.Work{{InputBytes: blockBytes, OutputBytes: blockBytes, ComputeMs: 10_000, SpreadPercent: 20}},
+	}
 	j.ReduceWork = []sim.Work{{OutputBytes: int64(maps) * blockBytes / int64(reduces), ComputeMs: 10_000}}
 	j.Name, j.Maps, j.Reduces, j.MapSize, j.ReduceSize = name, maps, reduces, slot, slot
 	return j

@@ -50,7 +50,12 @@ func (x monteCarlo) place(rule policy.Policy, jobs []job, leave []int32, costs [
 		}
 	}
 	n := float64(len(jobs))
-	return map[string]float64{"cost": cost / n, "deferred": float64(deferred) / n, "met": float64(met) / n, "busy": busy / (jobs[len(jobs)-1].from - began)}, nil
+	return map[string]float64{
+		"cost":     cost / n,
+		"deferred": float64(deferred) / n,
+		"met":      float64(met) / n,
+		"busy":     busy / (jobs[len(jobs)-1].from - began),
+	}, nil
 }
 
 // slots are the free slots in order of cost, a bit each.

@@ -56,14 +56,26 @@ func Paper() *paper.Paper {
 			{Label: estimate, Model: "estimate"},
 			{Label: lastJob, Model: "lastJob"},
 		}, controls...),
-		Claimant: claimant, Controls: controls, Bars: []string{greedy},
-		Axes: axes,
+		Claimant: claimant,
+		Controls: controls,
+		Bars:     []string{greedy},
+		Axes:     axes,
 		Readings: []paper.Reading{
 			{Name: "correlated", Set: map[string]string{"service": "size"}},
 			{Name: "skewed", Set: map[string]string{"sizes": "rare"}},
 		},
-		Designs: designs(), Parts: parts(), Claims: claims, Numbers: numbers, Facts: facts, Explain: explain,
-		Live: &paper.Live{Files: live, Expect: expectLive, Explain: explainLive, Columns: []string{"completion", "saves", "shuffling", "nodeFetched", "offRackFetched", "jobsDeferred", "adherence", "decision"}},
+		Designs: designs(),
+		Parts:   parts(),
+		Claims:  claims,
+		Numbers: numbers,
+		Facts:   facts,
+		Explain: explain,
+		Live: &paper.Live{
+			Files:   live,
+			Expect:  expectLive,
+			Explain: explainLive,
+			Columns: []string{"completion", "saves", "shuffling", "nodeFetched", "offRackFetched", "jobsDeferred", "adherence", "decision"},
+		},
 		Measures: []paper.Measure{
 			{Name: "saving over Greedy at 0.6", Unit: "%", Of: savedAt(greedy, claimant, 4)},
 			{Name: "largest possible saving there", Unit: "%", Of: savedAt(greedy, lowest, 4)},
@@ -78,34 +90,126 @@ var axes = []paper.Axis{
 		{Value: "perReduce", Mark: paper.Inferred, Why: "the range is of each reduce task, all of a job equal"},
 		{Value: "own", Mark: paper.Inferred, Why: "each reduce task draws its own"},
 		{Value: "even", Mark: paper.Ours, Why: "1 or 100"},
-		{Value: "rare", Mark: paper.Ours, Why: "100 with the probability of the axis rare, else 1: found by searching for what comes near to the claims"},
+		{
+			Value: "rare",
+			Mark:  paper.Ours,
+			Why:   "100 with the probability of the axis rare, else 1: found by searching for what comes near to the claims",
+		},
 		{Value: "log", Mark: paper.Ours, Why: "uniform in the logarithm"},
 	}},
 	{Name: "costs", Chosen: true, About: "the law of slot costs", Values: []paper.Value{
-		{Value: "real", Mark: paper.Printed, Why: "uniform on [1,100]"}, {Value: "integer", Mark: paper.Inferred}, {Value: "fromZero", Mark: paper.Ours, Why: "uniform on [0,100]: the best slots then cost almost nothing"},
+		{
+			Value: "real",
+			Mark:  paper.Printed,
+			Why:   "uniform on [1,100]",
+		},
+		{Value: "integer", Mark: paper.Inferred},
+		{Value: "fromZero", Mark: paper.Ours, Why: "uniform on [0,100]: the best slots then cost almost nothing"},
 	}},
 	{Name: "service", Chosen: true, About: "how long a job's maps take", Values: []paper.Value{
-		{Value: "exponential", Mark: paper.Printed, Why: "section V-B"}, {Value: "withSize", Mark: paper.Inferred, Why: "exponential, with a mean in proportion to the data: Remark 1"}, {Value: "size", Mark: paper.Inferred, Why: "in proportion to the data: Remark 1"},
+		{
+			Value: "exponential",
+			Mark:  paper.Printed,
+			Why:   "section V-B",
+		},
+		{Value: "withSize", Mark: paper.Inferred, Why: "exponential, with a mean in proportion to the data: Remark 1"},
+		{Value: "size", Mark: paper.Inferred, Why: "in proportion to the data: Remark 1"},
 	}},
-	{Name: "reduces", Chosen: true, About: "the number of reduce tasks of a job", Values: []paper.Value{{Value: "uniform", Mark: paper.Inferred, Why: "1 to 10, each as likely"}, {Value: "ten", Mark: paper.Ours}}},
+	{
+		Name:   "reduces",
+		Chosen: true,
+		About:  "the number of reduce tasks of a job",
+		Values: []paper.Value{{Value: "uniform", Mark: paper.Inferred, Why: "1 to 10, each as likely"}, {Value: "ten", Mark: paper.Ours}},
+	},
 	{Name: "queue", Chosen: true, About: "how jobs share the cluster", Values: []paper.Value{
-		{Value: "sharing", Mark: paper.Printed, Why: "processor sharing, as the paper's model has it"}, {Value: "fifo", Mark: paper.Ours, Why: "one after the other; jobs that wait hold slots"}, {Value: "none", Mark: paper.Ours, Why: "each as if alone"},
+		{
+			Value: "sharing",
+			Mark:  paper.Printed,
+			Why:   "processor sharing, as the paper's model has it",
+		},
+		{Value: "fifo", Mark: paper.Ours, Why: "one after the other; jobs that wait hold slots"},
+		{Value: "none", Mark: paper.Ours, Why: "each as if alone"},
 	}},
-	{Name: "list", Chosen: true, About: "the ordered list of slots, whose first ones a deferred job leaves alone", Values: []paper.Value{{Value: "free", Mark: paper.Ours, Why: "of free slots"}, {Value: "all", Mark: paper.Inferred, Why: "of all slots; taken ones are skipped"}}},
-	{Name: "present", Chosen: true, About: "the jobs present when one comes", Values: []paper.Value{{Value: "others", Mark: paper.Ours, Why: "without that job: only so is the formula of p right"}, {Value: "all", Mark: paper.Inferred, Why: "with it"}}},
-	{Name: "p", Sets: "rhc.p", Chosen: true, About: "the probability that a job is still there when the next one comes", Values: []paper.Value{{Value: "window", Mark: paper.Printed, Why: "estimated from the last jobs"}, {Value: "known", Mark: paper.Ours, Why: "computed from the load"}}},
-	{Name: "next", Sets: "rhc.next", Chosen: true, About: "the number of reduce tasks of the next job", Values: []paper.Value{{Value: "same", Mark: paper.Printed, Why: "as many as this job has"}, {Value: "law", Mark: paper.Ours, Why: "by its law, as R varies from 1 to 10"}}},
-	{Name: "tau", Sets: "rhc.tau", Chosen: true, About: "the number of jobs that estimates are made from", Values: []paper.Value{{Value: "100", Mark: paper.Ours, Why: "not given"}, {Value: "10", Mark: paper.Ours}, {Value: "1000", Mark: paper.Ours}}},
-	{Name: "rare", About: "with sizes=rare, the probability of a large job", Values: []paper.Value{{Value: "0.1", Mark: paper.Ours}, {Value: "0.05", Mark: paper.Ours}, {Value: "0.2", Mark: paper.Ours}}},
+	{
+		Name:   "list",
+		Chosen: true,
+		About:  "the ordered list of slots, whose first ones a deferred job leaves alone",
+		Values: []paper.Value{
+			{Value: "free", Mark: paper.Ours, Why: "of free slots"},
+			{Value: "all", Mark: paper.Inferred, Why: "of all slots; taken ones are skipped"},
+		},
+	},
+	{
+		Name:   "present",
+		Chosen: true,
+		About:  "the jobs present when one comes",
+		Values: []paper.Value{
+			{Value: "others", Mark: paper.Ours, Why: "without that job: only so is the formula of p right"},
+			{Value: "all", Mark: paper.Inferred, Why: "with it"},
+		},
+	},
+	{
+		Name:   "p",
+		Sets:   "rhc.p",
+		Chosen: true,
+		About:  "the probability that a job is still there when the next one comes",
+		Values: []paper.Value{
+			{Value: "window", Mark: paper.Printed, Why: "estimated from the last jobs"},
+			{Value: "known", Mark: paper.Ours, Why: "computed from the load"},
+		},
+	},
+	{
+		Name:   "next",
+		Sets:   "rhc.next",
+		Chosen: true,
+		About:  "the number of reduce tasks of the next job",
+		Values: []paper.Value{
+			{Value: "same", Mark: paper.Printed, Why: "as many as this job has"},
+			{Value: "law", Mark: paper.Ours, Why: "by its law, as R varies from 1 to 10"},
+		},
+	},
+	{
+		Name:   "tau",
+		Sets:   "rhc.tau",
+		Chosen: true,
+		About:  "the number of jobs that estimates are made from",
+		Values: []paper.Value{
+			{Value: "100", Mark: paper.Ours, Why: "not given"},
+			{Value: "10", Mark: paper.Ours},
+			{Value: "1000", Mark: paper.Ours},
+		},
+	},
+	{
+		Name:   "rare",
+		About:  "with sizes=rare, the probability of a large job",
+		Values: []paper.Value{{Value: "0.1", Mark: paper.Ours}, {Value: "0.05", Mark: paper.Ours}, {Value: "0.2", Mark: paper.Ours}},
+	},
 }
 
 var facts = []paper.Fact{
-	{Item: "slots and jobs", Is: "1,000 reduce slots, 50,000 jobs, at most 100 at once; loads of 0.2 to 0.6", Why: "as printed; at most 100, so that there is always room"},
-	{Item: "a seed", Is: "one draw of slot costs and one stream of jobs, the same for all rules", Why: "only the 10 to 30 cheapest slots matter, so that one draw decides much; the paper's run is one draw"},
+	{
+		Item: "slots and jobs",
+		Is:   "1,000 reduce slots, 50,000 jobs, at most 100 at once; loads of 0.2 to 0.6",
+		Why:  "as printed; at most 100, so that there is always room",
+	},
+	{
+		Item: "a seed",
+		Is:   "one draw of slot costs and one stream of jobs, the same for all rules",
+		Why:  "only the 10 to 30 cheapest slots matter, so that one draw decides much; the paper's run is one draw",
+	},
 	{Item: "cost", Is: "the sum over reduce tasks of slot cost times data, divided by the number of jobs", Why: "as printed"},
 	{Item: "start", Is: "an empty system; no job is left out; the window of estimates is empty", Why: "ours"},
-	{Item: "bound", Is: "what no rule can be below that knows all jobs before, seed by seed", Why: "the most data that k slots can take, for each k"},
-	{Item: "clusters of Figures 3 and 10", Is: "7 and 15 nodes of 4 map and 2 reduce slots in two racks, 1 Gbit/s a node and an uplink; maps by delay scheduling, reduces by the scheduler models", Why: "the paper does not give its network"},
+	{
+		Item: "bound",
+		Is:   "what no rule can be below that knows all jobs before, seed by seed",
+		Why:  "the most data that k slots can take, for each k",
+	},
+	{
+		Item: "clusters of Figures 3 and 10",
+		Is: "7 and 15 nodes of 4 map and 2 reduce slots in two racks, 1 Gbit/s a node and an uplink; maps by delay scheduling, reduces by " +
+			"the scheduler models",
+		Why: "the paper does not give its network",
+	},
 	{Item: "not simulated", Is: "Figure 2"},
 }
 
@@ -116,7 +220,15 @@ func loadName(k int) string { return fmt.Sprint(loads[k]) }
 
 // literal are the values of V-B as the specification reads it, which checks rest on
 // whatever the reading is.
-var literal = map[string]string{"sizes": "uniform", "costs": "real", "service": "exponential", "reduces": "uniform", "queue": "sharing", "list": "free", "present": "others"}
+var literal = map[string]string{
+	"sizes":   "uniform",
+	"costs":   "real",
+	"service": "exponential",
+	"reduces": "uniform",
+	"queue":   "sharing",
+	"list":    "free",
+	"present": "others",
+}
 
 func designs() []paper.Design {
 	over := func(id string, set map[string]string) paper.Design {
@@ -147,10 +259,19 @@ func designs() []paper.Design {
 	early := shares("early", "even")
 	early.Columns = early.Columns[:1]
 	return []paper.Design{
-		over("loads", nil), over("literal", with("batch", "0")), over("correlated", map[string]string{"service": "size"}), over("skewed", with("sizes", "rare")),
+		over(
+			"loads",
+			nil,
+		),
+		over("literal", with("batch", "0")),
+		over("correlated", map[string]string{"service": "size"}),
+		over("skewed", with("sizes", "rare")),
 		{ID: "fig3", Columns: []paper.Column{{Name: "7 nodes", Set: map[string]string{"cluster": "fig3"}}}},
 		{ID: "fig10", Columns: []paper.Column{{Name: "15 nodes", Set: map[string]string{"cluster": "fig10"}}}},
-		batches, shares("even inputs", "even"), shares("first splits differ", "first"), early,
+		batches,
+		shares("even inputs", "even"),
+		shares("first splits differ", "first"),
+		early,
 		{ID: "none", X: ""},
 	}
 }

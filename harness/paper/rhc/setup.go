@@ -45,7 +45,9 @@ const mostReduces, largest = 10, 100
 // With returns the simulation with one property changed.
 func (x monteCarlo) With(name, value string) (paper.Setting, error) {
 	err := paper.SetField(&x, name, value)
-	if err == nil && (x.Slots < mostReduces || x.Slots > 100_000 || x.Jobs < 1 || x.Jobs > 10_000_000 || !(x.Load > 0) || x.Load >= 1 || x.Rare > 1 || !(x.Share > 0) || x.Share > 1 || x.Batch*mostReduces > x.Slots) {
+	if err == nil &&
+		(x.Slots < mostReduces || x.Slots > 100_000 || x.Jobs < 1 || x.Jobs > 10_000_000 || !(x.Load > 0) || x.Load >= 1 ||
+			x.Rare > 1 || !(x.Share > 0) || x.Share > 1 || x.Batch*mostReduces > x.Slots) {
 		err = fmt.Errorf("out of range")
 	}
 	return x, err
@@ -54,8 +56,21 @@ func (x monteCarlo) With(name, value string) (paper.Setting, error) {
 // schedulers are the models of this paper, with the parameters that each has. The last three
 // are no rules.
 var schedulers = map[string][]string{
-	"rhc": {"p", "next", "tau"}, "known": nil, "coin": nil, "constant": {"p"}, "lawOfR": nil, "greedy": nil, "random": nil, "optimal": {"form"},
-	"bound": nil, "estimate": nil, "lastJob": nil,
+	"rhc": {
+		"p",
+		"next",
+		"tau",
+	},
+	"known":    nil,
+	"coin":     nil,
+	"constant": {"p"},
+	"lawOfR":   nil,
+	"greedy":   nil,
+	"random":   nil,
+	"optimal":  {"form"},
+	"bound":    nil,
+	"estimate": nil,
+	"lastJob":  nil,
 }
 
 // parameters are those of all models.

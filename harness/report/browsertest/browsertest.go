@@ -213,7 +213,14 @@ func (b *Tab) Axe(rules ...string) string {
 	if len(rules) > 0 {
 		options = fmt.Sprintf("{preload: false, runOnly: ['%s']}", strings.Join(rules, "', '"))
 	}
-	found, err := chromedp.Run(b.Ctx, chromedp.Evaluate[string](`axe.run(`+options+`).then((r) => r.violations.map((v) => v.id + ": " + v.nodes.map((n) => n.target + " " + n.failureSummary).join("\n")).join("\n"))`, chromedp.EvalAwaitPromise))
+	found, err := chromedp.Run(
+		b.Ctx,
+		chromedp.Evaluate[string](
+			`axe.run(`+options+`).then((r) => `+
+				`r.violations.map((v) => v.id + ": " + v.nodes.map((n) => n.target + " " + n.failureSummary).join("\n")).join("\n"))`,
+			chromedp.EvalAwaitPromise,
+		),
+	)
 	if err != nil {
 		b.Fatal(err)
 	}

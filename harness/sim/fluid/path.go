@@ -173,7 +173,10 @@ func (s *System) settle(id uint32, now int64) {
 	if r.weight == 0 {
 		l := &s.limits[r.limits]
 		if free := min(l.rate-r.load, l.most); free*int64(r.others) >= l.rate && free+free>>eighth >= p.fastest {
-			r.share, p.settled = max(1, free), r.load // flows that other resources limit use all of this resource, so this resource should limit no flow itself
+			r.share, p.settled = max(
+				1,
+				free,
+			), r.load // flows that other resources limit use all of this resource, so this resource should limit no flow itself
 			return
 		}
 	}

@@ -45,8 +45,10 @@ type resource struct {
 	others  int32  // total weight of the flows on this resource that other resources limit
 	passing int32  // number of flows on this resource that pass other resources too
 	limits  uint32 // index in System.limits
-	wake    uint16 // one more than the slot of the timing wheel in which the resource is checked; 0 if it is in none. The check is not later than the end of its next flow
-	due     bool   // the resource is in the queue of resources whose flows must be checked
+	// one more than the slot of the timing wheel in which the resource is checked; 0 if it is in none. The check is not
+	// later than the end of its next flow
+	wake uint16
+	due  bool // the resource is in the queue of resources whose flows must be checked
 }
 
 // passing is what a resource needs for flows that pass other resources too.

@@ -32,10 +32,11 @@ type wheel struct {
 	sorted []Event
 	first  [windowMs + 1]uint32 // by millisecond of the present window: index in wheel.sorted of the millisecond's first event
 	taken  uint32               // index in wheel.sorted of the next event to be handled
-	late   [windowMs]uint32     // by millisecond of the present window: index in wheel.pool of the event that was added last since the window began; 0 if there is none
-	pool   []late
-	free   uint32 // index in wheel.pool of the first element in the linked list of unused elements
-	due    marks  // set of those milliseconds of the present window that have events
+	// by millisecond of the present window: index in wheel.pool of the event that was added last since the window began; 0 if there is none
+	late [windowMs]uint32
+	pool []late
+	free uint32 // index in wheel.pool of the first element in the linked list of unused elements
+	due  marks  // set of those milliseconds of the present window that have events
 
 	batch []Event
 }
@@ -242,7 +243,8 @@ func (w *wheel) sort() {
 		}
 	}
 	sum := uint32(0)
-	for ms := range int32(windowMs) { // sum up the numbers of events, to get for each millisecond ms the index in sorted of its first event; for now this is in first[ms+1]
+	// sum up the numbers of events, to get for each millisecond ms the index in sorted of its first event; for now this is in first[ms+1]
+	for ms := range int32(windowMs) {
 		n := w.first[ms+1]
 		w.first[ms+1] = sum
 		if sum += n; n > 0 {

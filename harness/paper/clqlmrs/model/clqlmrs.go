@@ -147,20 +147,72 @@ var Info = sched.Info{
 	Name: "clqlmrs", Summary: "places maps where a table learnt before the job starts says cache hits pay most",
 	Source: "Ghazali et al., CLQLMRS, J. Cloud Computing 11:45 (2022)",
 	Params: []sched.Param{
-		{Name: "update", Type: sched.Choice, Default: "sarsa", Choices: []string{"sarsa", "q"}, Doc: "towards the next action that is taken (the paper's formula), or the best (its title)"},
-		{Name: "reward", Type: sched.Choice, Default: "step", Choices: []string{"step", "cumulative"}, Doc: "weight of the class (ours), or that times the episode's maps of the class (as the paper prints)"},
-		{Name: "table", Type: sched.Choice, Default: "task", Choices: []string{"task", "class"}, Doc: "of actions: a map and a node (the paper), or their class (ours), which any job can use"},
-		{Name: "episode", Type: sched.Choice, Default: "job", Choices: []string{"job", "wave"}, Doc: "ends when no map is left (ours), or when no slot is free (as the paper prints)"},
+		{
+			Name:    "update",
+			Type:    sched.Choice,
+			Default: "sarsa",
+			Choices: []string{"sarsa", "q"},
+			Doc:     "towards the next action that is taken (the paper's formula), or the best (its title)",
+		},
+		{
+			Name:    "reward",
+			Type:    sched.Choice,
+			Default: "step",
+			Choices: []string{"step", "cumulative"},
+			Doc:     "weight of the class (ours), or that times the episode's maps of the class (as the paper prints)",
+		},
+		{
+			Name:    "table",
+			Type:    sched.Choice,
+			Default: "task",
+			Choices: []string{"task", "class"},
+			Doc:     "of actions: a map and a node (the paper), or their class (ours), which any job can use",
+		},
+		{
+			Name:    "episode",
+			Type:    sched.Choice,
+			Default: "job",
+			Choices: []string{"job", "wave"},
+			Doc:     "ends when no map is left (ours), or when no slot is free (as the paper prints)",
+		},
 		{Name: "alpha", Type: sched.Float, Default: "0.1", Unit: "share", Max: 1, Doc: "learning rate"},
 		{Name: "gamma", Type: sched.Float, Default: "0.95", Unit: "share", Max: 1, Doc: "discount of later rewards"},
 		{Name: "epsilon", Type: sched.Float, Default: "1", Unit: "share", Max: 1, Doc: "of random actions in training, at first"},
 		{Name: "decay", Type: sched.Float, Default: "0.999", Unit: "factor", Max: 1, Doc: "of epsilon, every so many episodes"},
 		{Name: "decayEvery", Type: sched.Int, Default: "10", Unit: "episodes", Min: 1, Doc: "between decays"},
 		{Name: "minEpsilon", Type: sched.Float, Default: "0.01", Unit: "share", Max: 1, Doc: "at which training ends; not in the paper"},
-		{Name: "episodes", Type: sched.Int, Default: "50000", Unit: "episodes", Min: 1, Max: 1e7, Doc: "of training a job, at most; not in the paper"},
-		{Name: "steps", Type: sched.Int, Default: "12000000", Unit: "maps", Min: 1, Doc: "placed in training a job, at most: large jobs have fewer episodes; not in the paper"},
-		{Name: "pairs", Type: sched.Int, Default: "1000000", Unit: "pairs", Max: 1e8, Doc: "of map and node that a table may have, at 48 bytes; larger jobs go by class"},
-		{Name: "retrain", Type: sched.Float, Default: "0.1", Unit: "share of maps", Doc: "whose cached copies come or go before a job is trained anew"},
+		{
+			Name:    "episodes",
+			Type:    sched.Int,
+			Default: "50000",
+			Unit:    "episodes",
+			Min:     1,
+			Max:     1e7,
+			Doc:     "of training a job, at most; not in the paper",
+		},
+		{
+			Name:    "steps",
+			Type:    sched.Int,
+			Default: "12000000",
+			Unit:    "maps",
+			Min:     1,
+			Doc:     "placed in training a job, at most: large jobs have fewer episodes; not in the paper",
+		},
+		{
+			Name:    "pairs",
+			Type:    sched.Int,
+			Default: "1000000",
+			Unit:    "pairs",
+			Max:     1e8,
+			Doc:     "of map and node that a table may have, at 48 bytes; larger jobs go by class",
+		},
+		{
+			Name:    "retrain",
+			Type:    sched.Float,
+			Default: "0.1",
+			Unit:    "share of maps",
+			Doc:     "whose cached copies come or go before a job is trained anew",
+		},
 		{Name: "seed", Type: sched.Int, Default: "1", Doc: "of training's random numbers"},
 	},
 	Build: func(a sched.Args) (sched.Model, error) {
@@ -211,7 +263,8 @@ func (m *cacheLearner) choose(v *state.View, id state.JobID, free []state.NodeID
 		return sched.Decision{}, false
 	}
 	m.nodes = m.nodes[:0]
-	if l := *m.jobs.Of(id); l != nil && l.table != nil || !m.byClass(v, id) { // a job's own Q-table has one column for each pair of map and node, so all free nodes are compared
+	if l := *m.jobs.Of(id); l != nil && l.table != nil ||
+		!m.byClass(v, id) { // a job's own Q-table has one column for each pair of map and node, so all free nodes are compared
 		for _, n := range free {
 			if fits(n) {
 				m.nodes = append(m.nodes, n)

@@ -129,7 +129,10 @@ func (m *cacheLearner) Learnt() []sched.LearntTable {
 	}
 	for _, x := range m.shelf {
 		l := x.table.Layout()
-		list = append(list, valuesByClass(fmt.Sprintf("values for a job of %d maps on %d nodes, mean by class", l.Maps, l.Nodes), x.table, x.training))
+		list = append(
+			list,
+			valuesByClass(fmt.Sprintf("values for a job of %d maps on %d nodes, mean by class", l.Maps, l.Nodes), x.table, x.training),
+		)
 	}
 	return list
 }

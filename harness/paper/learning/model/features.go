@@ -23,7 +23,17 @@ const (
 )
 
 // featureNames has at last the name of an input of the perceptron that never changes.
-var featureNames = [features + 1]string{"job CPU", "job disk", "job network", "job memory", "load", "memory GB", "CPUs", "tasks", "constant"}
+var featureNames = [features + 1]string{
+	"job CPU",
+	"job disk",
+	"job network",
+	"job memory",
+	"load",
+	"memory GB",
+	"CPUs",
+	"tasks",
+	"constant",
+}
 
 // vector has the value of each feature.
 type vector [features]int32

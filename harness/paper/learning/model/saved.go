@@ -108,21 +108,35 @@ func (b *bayes) load(s *saved) error {
 // by value.
 func (m kept) Learnt() []sched.LearntTable {
 	if m.perceptron != nil {
-		t := sched.LearntTable{Title: fmt.Sprintf("weights of the perceptron after %d samples; good if the sum of weights times features, plus %g, is above 0", m.samples, m.perceptron.bias), Columns: []string{"feature", "weight"}}
+		t := sched.LearntTable{
+			Title: fmt.Sprintf(
+				"weights of the perceptron after %d samples; good if the sum of weights times features, plus %g, is above 0",
+				m.samples,
+				m.perceptron.bias,
+			),
+			Columns: []string{"feature", "weight"},
+		}
 		for f, w := range m.perceptron.w {
 			t.Rows = append(t.Rows, []string{featureNames[f], strconv.FormatFloat(w, 'g', 6, 64)})
 		}
 		return []sched.LearntTable{t}
 	}
 	t := sched.LearntTable{
-		Title:   fmt.Sprintf("samples: %d good, %d bad; a decision is good if their part, times its features' shares, is larger for good", m.bayes.n[good], m.bayes.n[bad]),
+		Title: fmt.Sprintf(
+			"samples: %d good, %d bad; a decision is good if their part, times its features' shares, is larger for good",
+			m.bayes.n[good],
+			m.bayes.n[bad],
+		),
 		Columns: []string{"feature", "value", "good", "bad", "share of the good %", "share of the bad %", "good : bad"},
 	}
 	for f := range features {
 		seen := maps.Clone(m.bayes.count[good][f])
 		maps.Copy(seen, m.bayes.count[bad][f])
 		if len(seen) == 1 {
-			t.Rows = append(t.Rows, []string{featureNames[f], fmt.Sprint(slices.Collect(maps.Keys(seen))[0]), "all", "all", "100", "100", "never varies"})
+			t.Rows = append(
+				t.Rows,
+				[]string{featureNames[f], fmt.Sprint(slices.Collect(maps.Keys(seen))[0]), "all", "all", "100", "100", "never varies"},
+			)
 			continue
 		}
 		for _, value := range slices.Sorted(maps.Keys(seen)) {
@@ -146,5 +160,13 @@ func (m *learner) row(f int, value int32) []string {
 	if f == load {
 		name += fmt.Sprintf(" (up to %g)", float64(value)/m.bins)
 	}
-	return []string{name, fmt.Sprint(value), fmt.Sprint(g), fmt.Sprint(b), fmt.Sprintf("%.1f", share(g, good)), fmt.Sprintf("%.1f", share(b, bad)), ratio}
+	return []string{
+		name,
+		fmt.Sprint(value),
+		fmt.Sprint(g),
+		fmt.Sprint(b),
+		fmt.Sprintf("%.1f", share(g, good)),
+		fmt.Sprintf("%.1f", share(b, bad)),
+		ratio,
+	}
 }

@@ -120,8 +120,24 @@ var fair1Params = []sched.Param{
 	{Name: "maxReduces", Type: sched.Table, Unit: "reduce slots", Doc: "that a pool uses at most, pool=slots,…"},
 	{Name: "weights", Type: sched.Table, Min: 1e-6, Doc: "of pools, pool=weight,…; not named: 1"},
 	{Name: "inPool", Type: sched.Choice, Default: "fair", Choices: []string{"fair", "fifo"}, Doc: "order of the jobs in a pool"},
-	{Name: "nodeDelayMs", Type: sched.Int, Default: "-1", Unit: "ms", Min: -1, Max: 1e9, Doc: "that a job waits before its maps start off their node; -1: 1.5 heartbeats of max(300 ms, nodes · 10 ms)"},
-	{Name: "rackDelayMs", Type: sched.Int, Default: "-1", Unit: "ms", Min: -1, Max: 1e9, Doc: "that it waits further before they start off their rack; -1: as nodeDelayMs"},
+	{
+		Name:    "nodeDelayMs",
+		Type:    sched.Int,
+		Default: "-1",
+		Unit:    "ms",
+		Min:     -1,
+		Max:     1e9,
+		Doc:     "that a job waits before its maps start off their node; -1: 1.5 heartbeats of max(300 ms, nodes · 10 ms)",
+	},
+	{
+		Name:    "rackDelayMs",
+		Type:    sched.Int,
+		Default: "-1",
+		Unit:    "ms",
+		Min:     -1,
+		Max:     1e9,
+		Doc:     "that it waits further before they start off their rack; -1: as nodeDelayMs",
+	},
 	{Name: "updateMs", Type: sched.Int, Default: "500", Unit: "ms", Min: 1, Max: 1e9, Doc: "between two counts of the pools' demand"},
 }
 

@@ -47,7 +47,14 @@ var FIFO1Info = sched.Info{
 	Name: "fifo1", Summary: "serves jobs in the order they came, on map slots and reduce slots, as Hadoop 1 does by default",
 	Source: "Hadoop 1.2.1 JobQueueTaskScheduler",
 	Params: []sched.Param{
-		{Name: "pad", Type: sched.Float, Default: "0.01", Unit: "share", Max: 1, Doc: "of the tasks of jobs, kept free for failures when the cluster is nearly full"},
+		{
+			Name:    "pad",
+			Type:    sched.Float,
+			Default: "0.01",
+			Unit:    "share",
+			Max:     1,
+			Doc:     "of the tasks of jobs, kept free for failures when the cluster is nearly full",
+		},
 	},
 	Build: func(a sched.Args) (sched.Model, error) {
 		return sched.PerNode{NodeModel: &fifo1{pad: a.Float("pad")}}, nil

@@ -143,8 +143,15 @@ func (m *fair1) Notes() map[string]float64 {
 		}
 	}
 	return map[string]float64{
-		"updates": float64(n.updates), "sharedUpdates": float64(n.sharedUpdates), "sharedJobs": float64(shared), "emptyGrants": float64(n.emptyGrants),
-		"nodeDelayMs": float64(node / 1e6), "rackDelayMs": float64(rack / 1e6), "priorityChanges": float64(n.priorityChanges),
+		"updates": float64(
+			n.updates,
+		),
+		"sharedUpdates":   float64(n.sharedUpdates),
+		"sharedJobs":      float64(shared),
+		"emptyGrants":     float64(n.emptyGrants),
+		"nodeDelayMs":     float64(node / 1e6),
+		"rackDelayMs":     float64(rack / 1e6),
+		"priorityChanges": float64(n.priorityChanges),
 	}
 }
 
@@ -152,26 +159,132 @@ func (m *fair1) Notes() map[string]float64 {
 var Info = sched.Info{
 	Name: "modfair", Summary: "fair1 with a pool for small jobs, slots by waiting tasks, learned delays and priorities from locality",
 	Source: "Lo, Cheng, Improving the Performance of Fair Scheduler in Hadoop, ASTESJ 2(3), 2017",
-	Params: append(fair1Params[:len(fair1Params):len(fair1Params)],
-		sched.Param{Name: "mechanisms", Type: sched.Set, Default: "m1+m2+m3+m4+m5", Choices: []string{"m1", "m2", "m3", "m4", "m5"}, Doc: "that are used: classification, pool slots, order, delays, priorities"},
-		sched.Param{Name: "owner", Type: sched.Choice, Default: "pool", Choices: []string{"pool", "job"}, Doc: "what waits by m4, and whose maps are drawn at random"},
-		sched.Param{Name: "wait", Type: sched.Choice, Default: "passedOver", Choices: []string{"passedOver", "pending"}, Doc: "that m4 averages: time for which the job was passed over since its last map, or since its submission"},
+	Params: append(
+		fair1Params[:len(fair1Params):len(fair1Params)],
+		sched.Param{
+			Name:    "mechanisms",
+			Type:    sched.Set,
+			Default: "m1+m2+m3+m4+m5",
+			Choices: []string{"m1", "m2", "m3", "m4", "m5"},
+			Doc:     "that are used: classification, pool slots, order, delays, priorities",
+		},
+		sched.Param{
+			Name:    "owner",
+			Type:    sched.Choice,
+			Default: "pool",
+			Choices: []string{"pool", "job"},
+			Doc:     "what waits by m4, and whose maps are drawn at random",
+		},
+		sched.Param{
+			Name:    "wait",
+			Type:    sched.Choice,
+			Default: "passedOver",
+			Choices: []string{"passedOver", "pending"},
+			Doc:     "that m4 averages: time for which the job was passed over since its last map, or since its submission",
+		},
 		sched.Param{Name: "delayMean", Type: sched.Choice, Default: "all", Choices: []string{"all", "recent"}, Doc: "which launches m4 averages"},
-		sched.Param{Name: "delayWindow", Type: sched.Int, Default: "20", Unit: "launches", Min: 1, Max: 1e6, Doc: "for which a wait counts, with delayMean recent"},
-		sched.Param{Name: "emptyDelayMs", Type: sched.Int, Default: "3000", Unit: "ms", Max: 1e9, Doc: "delay of m4 before any map of that locality has started"},
-		sched.Param{Name: "rackTimer", Type: sched.Choice, Default: "afterNode", Choices: []string{"afterNode", "sameStart"}, Doc: "when m4's rack delay begins: after the node delay, or with it"},
-		sched.Param{Name: "pick", Type: sched.Choice, Default: "random", Choices: []string{"random", "next"}, Doc: "which map of a job m4 starts off-rack"},
-		sched.Param{Name: "table3", Type: sched.Choice, Default: "repaired", Choices: []string{"repaired", "printed"}, Doc: "m5's row for a node-local map after an off-rack one: as the other rows, or as printed"},
-		sched.Param{Name: "endLevel", Type: sched.Choice, Default: "table", Choices: []string{"table", "prose"}, Doc: "when m5 goes back from an end of the scale: at a further step, or when locality does not change"},
-		sched.Param{Name: "share", Type: sched.Choice, Default: "free", Choices: []string{"free", "total", "freeOnly"}, Doc: "which slots m2 divides: free ones, all, or free ones whatever the pool runs"},
-		sched.Param{Name: "round", Type: sched.Choice, Default: "remainder", Choices: []string{"remainder", "floor", "ceil"}, Doc: "of m2's shares to whole slots"},
-		sched.Param{Name: "cap", Type: sched.Choice, Default: "hard", Choices: []string{"hard", "borrow"}, Doc: "whether pools may use slots that all others leave"},
+		sched.Param{
+			Name:    "delayWindow",
+			Type:    sched.Int,
+			Default: "20",
+			Unit:    "launches",
+			Min:     1,
+			Max:     1e6,
+			Doc:     "for which a wait counts, with delayMean recent",
+		},
+		sched.Param{
+			Name:    "emptyDelayMs",
+			Type:    sched.Int,
+			Default: "3000",
+			Unit:    "ms",
+			Max:     1e9,
+			Doc:     "delay of m4 before any map of that locality has started",
+		},
+		sched.Param{
+			Name:    "rackTimer",
+			Type:    sched.Choice,
+			Default: "afterNode",
+			Choices: []string{"afterNode", "sameStart"},
+			Doc:     "when m4's rack delay begins: after the node delay, or with it",
+		},
+		sched.Param{
+			Name:    "pick",
+			Type:    sched.Choice,
+			Default: "random",
+			Choices: []string{"random", "next"},
+			Doc:     "which map of a job m4 starts off-rack",
+		},
+		sched.Param{
+			Name:    "table3",
+			Type:    sched.Choice,
+			Default: "repaired",
+			Choices: []string{"repaired", "printed"},
+			Doc:     "m5's row for a node-local map after an off-rack one: as the other rows, or as printed",
+		},
+		sched.Param{
+			Name:    "endLevel",
+			Type:    sched.Choice,
+			Default: "table",
+			Choices: []string{"table", "prose"},
+			Doc:     "when m5 goes back from an end of the scale: at a further step, or when locality does not change",
+		},
+		sched.Param{
+			Name:    "share",
+			Type:    sched.Choice,
+			Default: "free",
+			Choices: []string{"free", "total", "freeOnly"},
+			Doc:     "which slots m2 divides: free ones, all, or free ones whatever the pool runs",
+		},
+		sched.Param{
+			Name:    "round",
+			Type:    sched.Choice,
+			Default: "remainder",
+			Choices: []string{"remainder", "floor", "ceil"},
+			Doc:     "of m2's shares to whole slots",
+		},
+		sched.Param{
+			Name:    "cap",
+			Type:    sched.Choice,
+			Default: "hard",
+			Choices: []string{"hard", "borrow"},
+			Doc:     "whether pools may use slots that all others leave",
+		},
 		sched.Param{Name: "atLeastOne", Type: sched.Bool, Default: "false", Doc: "m2 gives a pool that waits and runs nothing a slot"},
-		sched.Param{Name: "grant", Type: sched.Choice, Default: "once", Choices: []string{"once", "each"}, Doc: "when m1 computes sharedPool's slots: when it has none, or at each update"},
-		sched.Param{Name: "sharedPlace", Type: sched.Choice, Default: "first", Choices: []string{"first", "sorted", "last"}, Doc: "of sharedPool among the pools"},
-		sched.Param{Name: "sharedOrder", Type: sched.Choice, Default: "fifo", Choices: []string{"fifo", "factors"}, Doc: "of jobs in sharedPool: by submission, or as in other pools"},
-		sched.Param{Name: "mostPending", Type: sched.Choice, Default: "first", Choices: []string{"first", "last"}, Doc: "where m3 puts jobs with the most waiting tasks"},
-		sched.Param{Name: "minimum", Type: sched.Choice, Default: "afresh", Choices: []string{"afresh", "ratchet"}, Doc: "whether a minimum that m3 lowered to the waiting tasks rises again"},
+		sched.Param{
+			Name:    "grant",
+			Type:    sched.Choice,
+			Default: "once",
+			Choices: []string{"once", "each"},
+			Doc:     "when m1 computes sharedPool's slots: when it has none, or at each update",
+		},
+		sched.Param{
+			Name:    "sharedPlace",
+			Type:    sched.Choice,
+			Default: "first",
+			Choices: []string{"first", "sorted", "last"},
+			Doc:     "of sharedPool among the pools",
+		},
+		sched.Param{
+			Name:    "sharedOrder",
+			Type:    sched.Choice,
+			Default: "fifo",
+			Choices: []string{"fifo", "factors"},
+			Doc:     "of jobs in sharedPool: by submission, or as in other pools",
+		},
+		sched.Param{
+			Name:    "mostPending",
+			Type:    sched.Choice,
+			Default: "first",
+			Choices: []string{"first", "last"},
+			Doc:     "where m3 puts jobs with the most waiting tasks",
+		},
+		sched.Param{
+			Name:    "minimum",
+			Type:    sched.Choice,
+			Default: "afresh",
+			Choices: []string{"afresh", "ratchet"},
+			Doc:     "whether a minimum that m3 lowered to the waiting tasks rises again",
+		},
 		sched.Param{Name: "seed", Type: sched.Int, Default: "1", Doc: "of its random numbers"},
 	),
 	Build: func(a sched.Args) (sched.Model, error) {
@@ -183,14 +296,27 @@ var Info = sched.Info{
 
 func newMechanisms(a sched.Args) *mechanisms {
 	c := &mechanisms{
-		grantsAnew: a.Text("grant") == "each", fifoShared: a.Text("sharedOrder") == "fifo", sharedPlace: a.Text("sharedPlace"),
-		share: a.Text("share"), round: a.Text("round"), borrows: a.Text("cap") == "borrow", atLeastOne: a.Bool("atLeastOne"),
-		fewestFirst: a.Text("mostPending") == "last", ratchets: a.Text("minimum") == "ratchet",
-		ofPool: a.Text("owner") == "pool", byPending: a.Text("wait") == "pending", fades: a.Text("delayMean") == "recent", window: float64(a.Int("delayWindow")),
-		emptyDelay: a.Int("emptyDelayMs") * 1e6, sameStart: a.Text("rackTimer") == "sameStart",
+		grantsAnew:  a.Text("grant") == "each",
+		fifoShared:  a.Text("sharedOrder") == "fifo",
+		sharedPlace: a.Text("sharedPlace"),
+		share:       a.Text("share"),
+		round:       a.Text("round"),
+		borrows:     a.Text("cap") == "borrow",
+		atLeastOne:  a.Bool("atLeastOne"),
+		fewestFirst: a.Text("mostPending") == "last",
+		ratchets:    a.Text("minimum") == "ratchet",
+		ofPool: a.Text(
+			"owner",
+		) == "pool",
+		byPending:   a.Text("wait") == "pending",
+		fades:       a.Text("delayMean") == "recent",
+		window:      float64(a.Int("delayWindow")),
+		emptyDelay:  a.Int("emptyDelayMs") * 1e6,
+		sameStart:   a.Text("rackTimer") == "sameStart",
 		picksRandom: a.Text("pick") == "random",
-		printedRow:  a.Text("table3") == "printed", prose: a.Text("endLevel") == "prose",
-		rng: rand.New(rand.NewPCG(uint64(a.Int("seed")), 0)),
+		printedRow:  a.Text("table3") == "printed",
+		prose:       a.Text("endLevel") == "prose",
+		rng:         rand.New(rand.NewPCG(uint64(a.Int("seed")), 0)),
 	}
 	for i, name := range []string{"m1", "m2", "m3", "m4", "m5"} {
 		c.has[i] = a.Set("mechanisms")[name]
@@ -203,7 +329,15 @@ func newMechanisms(a sched.Args) *mechanisms {
 // start notes that the job starts map t on node n at the given level, which is counted
 // for the delays and the priority. It returns the map to start: an off-rack one may be
 // replaced by one that is drawn at random.
-func (c *mechanisms) start(v *state.View, n state.NodeID, m *fair1, p *pool, id state.JobID, t state.TaskID, level state.Level) (state.JobID, state.TaskID, state.Level) {
+func (c *mechanisms) start(
+	v *state.View,
+	n state.NodeID,
+	m *fair1,
+	p *pool,
+	id state.JobID,
+	t state.TaskID,
+	level state.Level,
+) (state.JobID, state.TaskID, state.Level) {
 	if c.has[m4] {
 		if c.picksRandom && level == state.LevelOff {
 			jobs := []state.JobID{id}

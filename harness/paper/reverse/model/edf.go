@@ -75,7 +75,8 @@ func (m *edf) Choose(v *state.View, n state.NodeID) (sched.Pick, bool) {
 	}
 	best := state.JobID(state.None)
 	for _, id := range v.WaitingJobs(state.Map) {
-		if sched.WantsMap(v, id, n) && (best == state.None || v.Deadline(id) < v.Deadline(best) || v.Deadline(id) == v.Deadline(best) && id < best) {
+		if sched.WantsMap(v, id, n) &&
+			(best == state.None || v.Deadline(id) < v.Deadline(best) || v.Deadline(id) == v.Deadline(best) && id < best) {
 			best = id
 		}
 	}

@@ -7,12 +7,23 @@ import (
 	"heddle/harness/state"
 )
 
-var cycle = sched.Param{Name: "cycle", Type: sched.Duration, Default: "10s", Doc: "time from one plan, or look at the deadlines, to the next; not printed"}
+var cycle = sched.Param{
+	Name:    "cycle",
+	Type:    sched.Duration,
+	Default: "10s",
+	Doc:     "time from one plan, or look at the deadlines, to the next; not printed",
+}
 
 var common = []sched.Param{
 	cycle,
 	{Name: "firstMap", Type: sched.Duration, Default: "60s", Doc: "time of a map before the first of the run has ended"},
-	{Name: "from", Type: sched.Choice, Default: "running", Choices: []string{"running", "anew"}, Doc: "whether a plan deals only the slots that are free, or all of them"},
+	{
+		Name:    "from",
+		Type:    sched.Choice,
+		Default: "running",
+		Choices: []string{"running", "anew"},
+		Doc:     "whether a plan deals only the slots that are free, or all of them",
+	},
 }
 
 // AdaptiveInfo describes the model adaptive: need without look-ahead.
@@ -20,7 +31,13 @@ var AdaptiveInfo = sched.Info{
 	Name: "adaptive", Summary: "gives each job the slots with which it just meets its deadline, if it keeps them",
 	Source: "Polo et al., RAS, Middleware 2011, from memory; Narayan et al., 2015",
 	Params: append([]sched.Param{
-		{Name: "need", Type: sched.Choice, Default: "now", Choices: []string{"now", "forecast", "none"}, Doc: "what a job needs: work by the time left, the same with the slots of the forecast, or nothing, so that all are served alike"},
+		{
+			Name:    "need",
+			Type:    sched.Choice,
+			Default: "now",
+			Choices: []string{"now", "forecast", "none"},
+			Doc:     "what a job needs: work by the time left, the same with the slots of the forecast, or nothing, so that all are served alike",
+		},
 	}, common...),
 	Build: func(a sched.Args) (sched.Model, error) {
 		m := newPlanner("adaptive", a)
@@ -43,9 +60,27 @@ var ReverseInfo = sched.Info{
 	Name: "reverse", Summary: "gives each job the slots that later periods, walked back from the last deadline, do not have for it",
 	Source: "Narayan et al., Adaptive MapReduce Scheduling in Shared Environments, IJERT ICESMART 2015",
 	Params: append([]sched.Param{
-		{Name: "forecast", Type: sched.Choice, Default: "exact", Choices: []string{"exact", "mean", "now"}, Doc: "what is used of the capacity to come, as told: all, its mean, or that of now for ever"},
-		{Name: "share", Type: sched.Choice, Default: "maxmin", Choices: []string{"maxmin", "ldf"}, Doc: "how jobs share a period: alike, or the latest deadline first"},
-		{Name: "first", Type: sched.Choice, Default: "mean", Choices: []string{"mean", "cycle"}, Doc: "the first period: until the first deadline, or as late as possible, until the next plan"},
+		{
+			Name:    "forecast",
+			Type:    sched.Choice,
+			Default: "exact",
+			Choices: []string{"exact", "mean", "now"},
+			Doc:     "what is used of the capacity to come, as told: all, its mean, or that of now for ever",
+		},
+		{
+			Name:    "share",
+			Type:    sched.Choice,
+			Default: "maxmin",
+			Choices: []string{"maxmin", "ldf"},
+			Doc:     "how jobs share a period: alike, or the latest deadline first",
+		},
+		{
+			Name:    "first",
+			Type:    sched.Choice,
+			Default: "mean",
+			Choices: []string{"mean", "cycle"},
+			Doc:     "the first period: until the first deadline, or as late as possible, until the next plan",
+		},
 	}, common...),
 	Build: func(a sched.Args) (sched.Model, error) {
 		m := newPlanner("reverse", a)
@@ -63,7 +98,11 @@ var ReverseInfo = sched.Info{
 }
 
 func newPlanner(name string, a sched.Args) *planner {
-	return &planner{name: name, lookout: lookout{cycleMs: cycleMs(a), firstMap: time.Duration(a.Int("firstMap")).Seconds(), picked: state.None}, running: a.Text("from") == "running"}
+	return &planner{
+		name:    name,
+		lookout: lookout{cycleMs: cycleMs(a), firstMap: time.Duration(a.Int("firstMap")).Seconds(), picked: state.None},
+		running: a.Text("from") == "running",
+	}
 }
 
 func cycleMs(a sched.Args) int64 { return max(1, time.Duration(a.Int("cycle")).Milliseconds()) }

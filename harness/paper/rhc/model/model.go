@@ -53,14 +53,28 @@ type job struct {
 	deferred, dearer bool
 }
 
-var params = slices.Concat([]sched.Param{{Name: "groups", Type: sched.Bool, Default: "true", Doc: sched.GroupParams[0].Doc}}, sched.GroupParams[1:], sched.CostParams)
+var params = slices.Concat(
+	[]sched.Param{{Name: "groups", Type: sched.Bool, Default: "true", Doc: sched.GroupParams[0].Doc}},
+	sched.GroupParams[1:],
+	sched.CostParams,
+)
 
 // Info describes the model rhc: receding horizon control.
 var Info = sched.Info{
-	Name: "rhc", Summary: "places a job's reduces by receding horizon control: small jobs leave the cheapest slots to the next; as reduces: beside a model for maps, or with fifo",
+	Name: "rhc",
+	Summary: "places a job's reduces by receding horizon control: small jobs leave the cheapest slots to the next; as reduces: beside a " +
+		"model for maps, or with fifo",
 	Source: "Tan, Meng, Zhang, INFOCOM 2013",
 	Params: append([]sched.Param{
-		{Name: "window", Type: sched.Int, Default: "100", Unit: "jobs", Min: 1, Max: 100_000, Doc: "jobs that the next job's data and the load are estimated from; not given in the paper"},
+		{
+			Name:    "window",
+			Type:    sched.Int,
+			Default: "100",
+			Unit:    "jobs",
+			Min:     1,
+			Max:     100_000,
+			Doc:     "jobs that the next job's data and the load are estimated from; not given in the paper",
+		},
 		{Name: "p", Type: sched.Float, Default: "0", Max: 1, Doc: "probability that a job is still there when the next comes; 0: estimated"},
 	}, params...),
 	Build: func(a sched.Args) (sched.Model, error) {
@@ -70,13 +84,29 @@ var Info = sched.Info{
 
 // OptimalInfo describes the model reduce-optimal: Theorem 2.
 var OptimalInfo = sched.Info{
-	Name: "reduce-optimal", Summary: "places the reduces of a number of jobs that never leave at the least expected cost; as reduces: beside a model for maps, or with fifo",
+	Name: "reduce-optimal",
+	Summary: "places the reduces of a number of jobs that never leave at the least expected cost; as reduces: beside a model for maps, " +
+		"or with fifo",
 	Source: "Tan, Meng, Zhang, INFOCOM 2013, Theorem 2",
 	Params: append([]sched.Param{
 		{Name: "jobs", Type: sched.Int, Default: "20", Min: 1, Max: 100, Doc: "how many jobs come; after these it begins anew"},
 		{Name: "reduces", Type: sched.Int, Default: "10", Min: 1, Max: 100, Doc: "most reduces of a job; 1 and up to that are each as likely"},
-		{Name: "data", Type: sched.Float, Default: "10000", Unit: "MB", Min: 0.01, Max: 1e9, Doc: "most map output of a job; 1 to 100 hundredths of it are each as likely"},
-		{Name: "form", Type: sched.Choice, Default: "exact", Choices: []string{"exact", "printed"}, Doc: "the recursion of the thresholds: mended, or as printed"},
+		{
+			Name:    "data",
+			Type:    sched.Float,
+			Default: "10000",
+			Unit:    "MB",
+			Min:     0.01,
+			Max:     1e9,
+			Doc:     "most map output of a job; 1 to 100 hundredths of it are each as likely",
+		},
+		{
+			Name:    "form",
+			Type:    sched.Choice,
+			Default: "exact",
+			Choices: []string{"exact", "printed"},
+			Doc:     "the recursion of the thresholds: mended, or as printed",
+		},
 	}, params...),
 	Build: func(a sched.Args) (sched.Model, error) {
 		rule, err := policy.NewOptimal(lawOf(a), int(a.Int("jobs")), a.Text("form") == "printed")
@@ -192,7 +222,14 @@ func (m *placer) Notes() map[string]float64 {
 	}
 	n := map[string]float64{"jobsPlaced": float64(m.placed), "jobsDeferred": float64(m.deferred), "jobsOnDearerSlots": float64(m.dearer)}
 	if len(m.errors) > 0 {
-		n["estimates"], n["estimateErrorMedianPercent"], n["estimateErrorLargestPercent"] = float64(len(m.errors)), stats.Quantile(m.errors, 0.5), slices.Max(m.errors)
+		n["estimates"], n["estimateErrorMedianPercent"], n["estimateErrorLargestPercent"] = float64(
+			len(m.errors),
+		), stats.Quantile(
+			m.errors,
+			0.5,
+		), slices.Max(
+			m.errors,
+		)
 	}
 	return n
 }

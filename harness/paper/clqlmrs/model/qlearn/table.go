@@ -128,7 +128,11 @@ func Read(layout *Layout, rule Rule, b []byte) (*Table, error) {
 	case has[0] != want[0] || has[1] != want[1]:
 		return nil, fmt.Errorf("the table is for %d maps on %d nodes, not for %d on %d", has[0], has[1], want[0], want[1])
 	case has[2] != want[2]:
-		return nil, fmt.Errorf("the table is for another layout of %d maps on %d nodes: blocks, cached copies, racks or slots differ", has[0], has[1])
+		return nil, fmt.Errorf(
+			"the table is for another layout of %d maps on %d nodes: blocks, cached copies, racks or slots differ",
+			has[0],
+			has[1],
+		)
 	case len(b) != 8*len(t.q):
 		return nil, fmt.Errorf("the table has %d bytes of values, and its layout needs %d", len(b), 8*len(t.q))
 	}
