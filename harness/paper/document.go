@@ -16,7 +16,17 @@ import (
 func (r *Report) Doc() doc.Doc {
 	d := doc.Doc{doc.Heading(r.Title), r.opening(), doc.Text(r.Source)}
 	if r.Live == nil {
-		d = append(d, doc.Text(fmt.Sprintf("Reading: %s. %d seeds from %d; means with their 95 %% interval over seeds.", r.Reading+besides(r.Changed), r.Seeds, r.Seed)))
+		d = append(
+			d,
+			doc.Text(
+				fmt.Sprintf(
+					"Reading: %s. %d seeds from %d; means with their 95 %% interval over seeds.",
+					r.Reading+besides(r.Changed),
+					r.Seeds,
+					r.Seed,
+				),
+			),
+		)
 	}
 	d = append(d, claims(r.Criteria)...)
 	if lines := strings.Split(r.Summary, "\n"); len(lines) > 1 {
@@ -51,8 +61,17 @@ func (r *Report) Doc() doc.Doc {
 		}
 		d = append(d, doc.Heading("What the paper says and is not judged here"), list)
 	}
-	return append(d, doc.Heading("What to distrust"), r.doubts(), doc.Heading("What was simulated"),
-		&doc.Fold{Title: "How the paper is read here; --set NAME=VALUE changes it", Parts: doc.Doc{axes}}, &doc.Fold{Title: "The set-up", Parts: doc.Doc{facts}})
+	return append(
+		d,
+		doc.Heading("What to distrust"),
+		r.doubts(),
+		doc.Heading("What was simulated"),
+		&doc.Fold{
+			Title: "How the paper is read here; --set NAME=VALUE changes it",
+			Parts: doc.Doc{axes},
+		},
+		&doc.Fold{Title: "The set-up", Parts: doc.Doc{facts}},
+	)
 }
 
 // besides says what a user changed in a reading, after its name.
@@ -162,7 +181,14 @@ func (v Cell) in(unit string) doc.Cell {
 }
 
 // tones are the colours of verdicts.
-var tones = map[Verdict]doc.Tone{Holds: doc.Good, Direction: doc.Fair, Fails: doc.Bad, Reversed: doc.Opposite, Ceiling: doc.Notable, NotTestable: doc.Faint}
+var tones = map[Verdict]doc.Tone{
+	Holds:       doc.Good,
+	Direction:   doc.Fair,
+	Fails:       doc.Bad,
+	Reversed:    doc.Opposite,
+	Ceiling:     doc.Notable,
+	NotTestable: doc.Faint,
+}
 
 // short are the verdicts as the cells of a matrix have them.
 var short = map[Verdict]string{Holds: "holds", Direction: "dir", Fails: "fails", Reversed: "rev", Ceiling: "ceil", NotTestable: "n/t"}
@@ -189,7 +215,8 @@ func (m *Matrix) Doc() doc.Doc {
 	return doc.Doc{
 		doc.Heading(m.Title), doc.Text(m.Source), doc.Lead(first), doc.Text(rest),
 		doc.Text(fmt.Sprintf("%d readings%s, %d seeds from %d. Each cell: verdict, our figure with its 95 %% interval. "+
-			"dir: direction alone; rev: reversed; ceil: ceiling; n/t: not testable; *: the figure is that of another effect than the claim's first, on which its verdict rests; "+
+			"dir: direction alone; rev: reversed; ceil: ceiling; n/t: not testable; *: the figure is that of another effect than the claim's " +
+				"first, on which its verdict rests; "+
 			"=: a control does as well, so the claim does not need the method.", len(m.Readings), besides(m.Changed), m.Seeds, m.Seed)),
 		doc.Heading("Verdicts"), m.heat(), &doc.Fold{Title: "Verdicts with our figures", Parts: doc.Doc{m.table()}}, counts, m.leftOut(),
 		doc.Heading("How the readings differ from the first"), differ, doc.Heading("What was varied"), varied,
@@ -213,7 +240,15 @@ func (m *Matrix) counts(c *ClaimCount) string {
 // leftOut says which readings have verdicts here, and no rows in the run folder.
 func (m *Matrix) leftOut() doc.Notes {
 	if n := len(m.Kept.LeftOut); n > 0 {
-		return doc.Notes{fmt.Sprintf("the run folder has no rows of the last %d of %d readings, from %q on: it holds %d rows; fewer --seeds or axes leave room for all", n, len(m.Readings), m.Kept.LeftOut[0], results.MostRows)}
+		return doc.Notes{
+			fmt.Sprintf(
+				"the run folder has no rows of the last %d of %d readings, from %q on: it holds %d rows; fewer --seeds or axes leave room for all",
+				n,
+				len(m.Readings),
+				m.Kept.LeftOut[0],
+				results.MostRows,
+			),
+		}
 	}
 	return nil
 }
@@ -344,6 +379,15 @@ func (t *LiveTable) parts() doc.Doc {
 		}
 		d = append(d, x)
 	}
-	return append(d, doc.Notes{"completion: as the jobs' history says. turnaround: as the ResourceManager says, from submission to the end of the ApplicationMaster; of which master: until that is up. saves: turnaround, or completion where that is not known, against the first model of the workload, repeat by repeat. cache, local: where the map's block was when it started. adherence: decisions that were carried out. decision: median time from a decision to its container. predicted: replays calibrated on the other repeats."},
-		doc.Notes(t.Remarks()), doc.Warnings(t.Warnings))
+	return append(
+		d,
+		doc.Notes{
+			"completion: as the jobs' history says. turnaround: as the ResourceManager says, from submission to the end of the " +
+				"ApplicationMaster; of which master: until that is up. saves: turnaround, or completion where that is not known, against the " +
+					"first model of the workload, repeat by repeat. cache, local: where the map's block was when it started. adherence: decisions " +
+						"that were carried out. decision: median time from a decision to its container. predicted: replays calibrated on the other repeats.",
+		},
+		doc.Notes(t.Remarks()),
+		doc.Warnings(t.Warnings),
+	)
 }
