@@ -310,3 +310,42 @@ func (t *Trace) ShortestMs() float64 {
 	}
 	return least
 }
+
+// FirstStart returns the time when the first of the job's maps that succeeded started; 0 if
+// none did.
+func (j *Job) FirstStart() traces.Time {
+	var first traces.Time
+	for i := range j.Tasks[traces.Map] {
+		if a := j.Tasks[traces.Map][i].Won; a != nil && (first == 0 || a.Start < first) {
+			first = a.Start
+		}
+	}
+	return first
+}
+
+// LastMap returns the time when the job's last map ended; 0 if it has no maps.
+func (j *Job) LastMap() traces.Time {
+	return j.lastEnd(j.Tasks[traces.Map])
+}
+
+// lastEnd returns the time when the last of the tasks ended: with success, or for good if the job
+// tolerated that.
+func (j *Job) lastEnd(tasks []Task) (last traces.Time) {
+	for i := range tasks {
+		if a := tasks[i].Won; a != nil {
+			last = max(last, a.End)
+		} else if j.Outcome == traces.Succeeded {
+			last = max(last, tasks[i].failed)
+		}
+	}
+	return last
+}
+
+// LastEnd returns the time when the last task of the job ended.
+func (j *Job) LastEnd() traces.Time {
+	return max(j.LastMap(), j.lastEnd(j.Tasks[traces.Reduce]))
+}
+
+// Kind returns the job's kind, such as sort, by which a calibration
+// finds the job's costs.
+func (j *Job) Kind() string { return cmp.Or(j.Costs, j.Workload, j.Name) }
