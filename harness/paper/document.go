@@ -215,8 +215,8 @@ func (m *Matrix) Doc() doc.Doc {
 	return doc.Doc{
 		doc.Heading(m.Title), doc.Text(m.Source), doc.Lead(first), doc.Text(rest),
 		doc.Text(fmt.Sprintf("%d readings%s, %d seeds from %d. Each cell: verdict, our figure with its 95 %% interval. "+
-			"dir: direction alone; rev: reversed; ceil: ceiling; n/t: not testable; *: the figure is that of another effect than the claim's " +
-				"first, on which its verdict rests; "+
+			"dir: direction alone; rev: reversed; ceil: ceiling; n/t: not testable; *: the figure is that of another effect than the claim's "+
+			"first, on which its verdict rests; "+
 			"=: a control does as well, so the claim does not need the method.", len(m.Readings), besides(m.Changed), m.Seeds, m.Seed)),
 		doc.Heading("Verdicts"), m.heat(), &doc.Fold{Title: "Verdicts with our figures", Parts: doc.Doc{m.table()}}, counts, m.leftOut(),
 		doc.Heading("How the readings differ from the first"), differ, doc.Heading("What was varied"), varied,
@@ -384,8 +384,8 @@ func (t *LiveTable) parts() doc.Doc {
 		doc.Notes{
 			"completion: as the jobs' history says. turnaround: as the ResourceManager says, from submission to the end of the " +
 				"ApplicationMaster; of which master: until that is up. saves: turnaround, or completion where that is not known, against the " +
-					"first model of the workload, repeat by repeat. cache, local: where the map's block was when it started. adherence: decisions " +
-						"that were carried out. decision: median time from a decision to its container. predicted: replays calibrated on the other repeats.",
+				"first model of the workload, repeat by repeat. cache, local: where the map's block was when it started. adherence: decisions " +
+				"that were carried out. decision: median time from a decision to its container. predicted: replays calibrated on the other repeats.",
 		},
 		doc.Notes(t.Remarks()),
 		doc.Warnings(t.Warnings),
