@@ -266,17 +266,7 @@ func (t *Table) csvColumn(k int) (names []string, of func(Cell) []string) {
 			return []string{c.String()}
 		}
 	}
-	// Whether it has numbers, of different units, with intervals, with words behind them.
-	figures, mixed, intervals, afters := false, false, false, false
-	unit, first := "", true
-	for _, row := range t.Rows {
-		c := cell(row, k)
-		figures, intervals, afters = figures || c.isNumber(), intervals || c.interval, afters || c.after != ""
-		if c.isNumber() && !math.IsNaN(c.value) {
-			mixed = mixed || !first && c.unit != unit
-			unit, first = c.unit, false
-		}
-	}
+	unit, figures, mixed, intervals, afters := t.contents(k)
 	name := printable.Cell(t.Columns[k])
 	if unit = strings.TrimSuffix(" ("+unit+")", " ()"); mixed {
 		unit = ""
@@ -307,6 +297,21 @@ func (t *Table) csvColumn(k int) (names []string, of func(Cell) []string) {
 		}
 		return list
 	}
+}
+
+// contents returns the unit of the numbers of column k, and whether it has numbers, of different
+// units, with intervals, with words behind them.
+func (t *Table) contents(k int) (unit string, figures, mixed, intervals, afters bool) {
+	first := true
+	for _, row := range t.Rows {
+		c := cell(row, k)
+		figures, intervals, afters = figures || c.isNumber(), intervals || c.interval, afters || c.after != ""
+		if c.isNumber() && !math.IsNaN(c.value) {
+			mixed = mixed || !first && c.unit != unit
+			unit, first = c.unit, false
+		}
+	}
+	return unit, figures, mixed, intervals, afters
 }
 
 // plainBounds returns the bounds of the cell's interval, empty if it has none.

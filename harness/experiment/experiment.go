@@ -187,6 +187,32 @@ func (o *Options) supported(ctx context.Context) error {
 	return err
 }
 
+// resume opens the folder of an unfinished run. Alone says whether deadlines are
+// computed from the time that jobs take alone.
+func resume(o *Options, world string, alone bool) (*runs.Run, error) {
+	run, err := runs.Open(o.Resume)
+	if err != nil {
+		return nil, err
+	}
+	if was := run.Manifest().World; was != world {
+		run.Close()
+		return nil, fmt.Errorf("resume %s: %w: %s", o.Resume, runs.ErrExists, otherWorld[was])
+	}
+	run.Unverified = o.Unverified
+	if _, err = run.Resume(); err == nil {
+		_, err = results.List(run) // when a run is resumed, fail now if its results cannot be read, because the summary at the end needs them
+	}
+	if err == nil && alone {
+		o.deadlines, err = readDeadlines(run, o.Experiment)
+	}
+	// use the seed that the run recorded: it may come from a flag and differ from the experiment file's
+	o.Experiment.Seed = run.Manifest().Seed
+	if err != nil {
+		run.Close()
+	}
+	return run, err
+}
+
 // open makes the run folder of a new experiment, or opens the folder of an
 // unfinished run. The argument world says where the trials run: on a cluster or
 // in virtual time. The argument hadoop is the cluster's Hadoop version, "" in
@@ -194,27 +220,7 @@ func (o *Options) supported(ctx context.Context) error {
 func open(ctx context.Context, o *Options, world, hadoop string) (*runs.Run, error) {
 	alone := world == "" && slices.ContainsFunc(o.Experiment.Workloads, ofAlone)
 	if o.Resume != "" {
-		run, err := runs.Open(o.Resume)
-		if err != nil {
-			return nil, err
-		}
-		if was := run.Manifest().World; was != world {
-			run.Close()
-			return nil, fmt.Errorf("resume %s: %w: %s", o.Resume, runs.ErrExists, otherWorld[was])
-		}
-		run.Unverified = o.Unverified
-		if _, err = run.Resume(); err == nil {
-			_, err = results.List(run) // when a run is resumed, fail now if its results cannot be read, because the summary at the end needs them
-		}
-		if err == nil && alone {
-			o.deadlines, err = readDeadlines(run, o.Experiment)
-		}
-		// use the seed that the run recorded: it may come from a flag and differ from the experiment file's
-		o.Experiment.Seed = run.Manifest().Seed
-		if err != nil {
-			run.Close()
-		}
-		return run, err
+		return resume(o, world, alone)
 	}
 	settings, err := fileSettings(o.Experiment, o.Settings)
 	if err != nil {

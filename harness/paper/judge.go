@@ -115,35 +115,20 @@ func (d *Data) judge(claim *Claim) (*Criterion, error) {
 	v, rests := claim.verdict(effects)
 	on := &effects[rests]
 	c := &Criterion{
-		ID:        claim.ID,
-		Kind:      claim.Kind,
-		Parts:     claim.Parts,
-		Text:      claim.Text,
-		Published: claim.Published,
-		Unit:      on.Unit,
-		Ours: compare.Number(
-			on.Value,
-		),
+		ID:          claim.ID,
+		Kind:        claim.Kind,
+		Parts:       claim.Parts,
+		Text:        claim.Text,
+		Published:   claim.Published,
+		Unit:        on.Unit,
+		Ours:        compare.Number(on.Value),
 		CI95:        compare.Interval{on.Lo, on.Hi},
 		Verdict:     v,
 		Rests:       rests,
 		AboutMethod: d.asked && claim.Kind == Judged,
 		Controls:    []ControlResult{},
 	}
-	var notes []string
-	for i, v := range together(effects) {
-		if claim.Kind != Judged {
-			v, _ = claim.verdict(effects[i : i+1])
-		}
-		x := effects[i].json(v)
-		if claim.Kind == Judged && x.Sign == Opposite && v != Reversed {
-			wide := effects[i].among(len(effects))
-			x.Among = &compare.Interval{wide.Lo, wide.Hi}
-		}
-		c.Effects = append(c.Effects, x)
-		notes = append(notes, effects[i].text(v))
-	}
-	c.Note = strings.Join(notes, "; ")
+	c.add(claim, effects)
 	c.NeededMethod = c.AboutMethod && c.Verdict.met() > 0
 	if !c.AboutMethod {
 		return c, nil
@@ -167,6 +152,24 @@ func (d *Data) judge(claim *Claim) (*Criterion, error) {
 		c.NeededMethod = c.NeededMethod && c.Bar.Verdict == Holds
 	}
 	return c, nil
+}
+
+// add adds the effects of a claim, each with its own verdict.
+func (c *Criterion) add(claim *Claim, effects []Effect) {
+	var notes []string
+	for i, v := range together(effects) {
+		if claim.Kind != Judged {
+			v, _ = claim.verdict(effects[i : i+1])
+		}
+		x := effects[i].json(v)
+		if claim.Kind == Judged && x.Sign == Opposite && v != Reversed {
+			wide := effects[i].among(len(effects))
+			x.Among = &compare.Interval{wide.Lo, wide.Hi}
+		}
+		c.Effects = append(c.Effects, x)
+		notes = append(notes, effects[i].text(v))
+	}
+	c.Note = strings.Join(notes, "; ")
 }
 
 // statedNumber returns the number of a text that is one number, such as "26.54" or "2.7

@@ -71,6 +71,26 @@ var usual = []string{
 	"slotUse",
 }
 
+// compare compares the runs of a page.
+func (p *page) compare() error {
+	p.Progress("compare trials")
+	var err error
+	if p.compared, err = compare.Runs(p.Runs, compare.Options{Metrics: p.Metrics, Apart: p.Apart, Unverified: p.Unverified}); err != nil {
+		return err
+	}
+	p.warnings = append(p.warnings, p.compared.General()...)
+	for _, run := range p.compared.Runs() {
+		if m := run.Manifest(); m.World == runs.WorldSimulated { // their warnings are all the same, and among the general ones
+			continue
+		}
+		for i := range run.Trials {
+			p.warnings = append(p.warnings, run.Trials[i].Warnings...)
+		}
+	}
+	p.models, p.curves = p.compared.AllModels(), p.compared.Curves()
+	return nil
+}
+
 // Of returns the document of a page.
 func Of(ctx context.Context, o Options) (doc.Doc, error) {
 	if o.Progress == nil {
@@ -81,21 +101,9 @@ func Of(ctx context.Context, o Options) (doc.Doc, error) {
 	}
 	p := &page{Options: o, ctx: ctx}
 	if len(o.Runs) > 0 {
-		o.Progress("compare trials")
-		var err error
-		if p.compared, err = compare.Runs(o.Runs, compare.Options{Metrics: o.Metrics, Apart: o.Apart, Unverified: o.Unverified}); err != nil {
+		if err := p.compare(); err != nil {
 			return nil, err
 		}
-		p.warnings = append(p.warnings, p.compared.General()...)
-		for _, run := range p.compared.Runs() {
-			if m := run.Manifest(); m.World == runs.WorldSimulated { // their warnings are all the same, and among the general ones
-				continue
-			}
-			for i := range run.Trials {
-				p.warnings = append(p.warnings, run.Trials[i].Warnings...)
-			}
-		}
-		p.models, p.curves = p.compared.AllModels(), p.compared.Curves()
 	}
 	for _, path := range o.Traces {
 		t, err := p.read(path)

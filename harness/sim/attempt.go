@@ -286,14 +286,7 @@ func (at *attempts) proceed(id int32) {
 			}
 			at.read(id, a, j, w)
 		case compute:
-			a.phase = write
-			if at.timed {
-				at.rest[id].readTo = at.since(a)
-			}
-			at.computes(id, a, at.draws.computeMs(j, a, w), w.CoresPercent)
-			if w.DiskBytes > 0 && at.nodes.flows != nil {
-				at.writes(id, a, beside, w.DiskBytes)
-			}
+			at.compute(id, a, j, w)
 		case write:
 			a.phase = commit
 			if writes && at.nodes.flows != nil && at.Cluster.WritesWait {
@@ -308,6 +301,18 @@ func (at *attempts) proceed(id int32) {
 			at.succeed(id)
 			return
 		}
+	}
+}
+
+// compute starts an attempt's computing, and what it writes meanwhile.
+func (at *attempts) compute(id int32, a *attempt, j *job, w *Work) {
+	a.phase = write
+	if at.timed {
+		at.rest[id].readTo = at.since(a)
+	}
+	at.computes(id, a, at.draws.computeMs(j, a, w), w.CoresPercent)
+	if w.DiskBytes > 0 && at.nodes.flows != nil {
+		at.writes(id, a, beside, w.DiskBytes)
 	}
 }
 

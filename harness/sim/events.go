@@ -58,14 +58,8 @@ func (s *Sim) handle(e kernel.Event) {
 		if slot := s.attempts.list[id].job; e.IsFor(s.attempts.list[id].gen) && s.attempts.fail(id) {
 			s.failJob(slot)
 		}
-	case evKill:
-		if e.IsFor(s.attempts.list[id].gen) {
-			s.attempts.kill(id, "as recorded", true)
-		}
-	case evCopy:
-		if a := &s.attempts.list[id]; e.IsFor(a.gen) && !a.is(doubled) {
-			s.speculation.ask(id)
-		}
+	case evKill, evCopy:
+		s.handleRecorded(e, id)
 	case evGrant:
 		s.containers.granted(e.ID)
 	case evFault, evExpire, evCleanUp, evCapacity, evCapacityAgain:
@@ -80,6 +74,18 @@ func (s *Sim) handle(e kernel.Event) {
 		if e.IsFor(s.jobs.list[id].gen) {
 			s.handleJob(e.Kind(), id)
 		}
+	}
+}
+
+// handleRecorded kills or doubles an attempt as one was when it was recorded.
+func (s *Sim) handleRecorded(e kernel.Event, id int32) {
+	a := &s.attempts.list[id]
+	switch {
+	case !e.IsFor(a.gen):
+	case e.Kind() == evKill:
+		s.attempts.kill(id, "as recorded", true)
+	case !a.is(doubled):
+		s.speculation.ask(id)
 	}
 }
 

@@ -156,15 +156,19 @@ func (b *builder) add(e traces.Event) error {
 	case *traces.Decision:
 		b.decided[e.ID] = Decision{ID: e.ID, T: e.T, TaskIndex: e.TaskIndex, What: e.What, Job: b.job(e.Job), Node: b.node(e.Node)}
 	case *traces.Actuation:
-		if d, ok := b.decided[e.Decision]; ok && e.Outcome == "honoured" && e.GrantedAt >= d.T {
-			d.GrantedAt, d.bound = e.GrantedAt, attemptKey{b.key(e.Bound.Task), e.Bound.Number}
-			b.Decisions = append(b.Decisions, d)
-		}
-		delete(b.decided, e.Decision)
+		b.actuated(e)
 	case *traces.Heartbeat:
 		b.Heartbeats = append(b.Heartbeats, Heartbeat{e.T, b.node(e.Node)})
 	}
 	return nil
+}
+
+func (b *builder) actuated(e *traces.Actuation) {
+	if d, ok := b.decided[e.Decision]; ok && e.Outcome == "honoured" && e.GrantedAt >= d.T {
+		d.GrantedAt, d.bound = e.GrantedAt, attemptKey{b.key(e.Bound.Task), e.Bound.Number}
+		b.Decisions = append(b.Decisions, d)
+	}
+	delete(b.decided, e.Decision)
 }
 
 func (b *builder) masterUp(e *traces.JobStarted) {

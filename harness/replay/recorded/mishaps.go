@@ -146,15 +146,12 @@ func (m *mishaps) pasts(list []life, lastMap traces.Time, succeeded, jobSucceede
 	slices.SortStableFunc(list, func(a, b life) int { return cmp.Compare(a.start, b.start) })
 	var pasts []sim.Past
 	failures, last := 0, -1
-	for i := range list {
-		if list[i].outcome == traces.Failed && jobSucceeded && !succeeded {
-			last = i
-		}
+	if jobSucceeded && !succeeded {
+		last = lastFailure(list)
 	}
 	for i := range list {
 		r := &list[i]
 		p := sim.Past{Number: int32(i), Outcome: r.outcome, Ms: wholeMs(r.ms())}
-		raced := slices.ContainsFunc(list, func(o life) bool { return o.outcome == traces.Succeeded && o.start < r.end && r.start < o.end })
 		if next := i + 1; next < len(list) && list[next].start < r.end && (i == 0 || list[i-1].end <= r.start) {
 			p.SpeculateMs = max(1, wholeMs(float64(list[next].start-r.start)/1e6))
 		}
@@ -169,7 +166,7 @@ func (m *mishaps) pasts(list []life, lastMap traces.Time, succeeded, jobSucceede
 			if failures++; (succeeded || last >= 0) && failures > mostFailures {
 				p.Outcome = traces.Killed // count this failure as a kill: the simulated job would fail if one task failed so often
 			}
-		case raced || r.outcome == traces.Killed && !succeeded && last < 0:
+		case r.raced(list) || r.outcome == traces.Killed && !succeeded && last < 0:
 			p.Outcome = traces.Succeeded
 			if fromLastMap {
 				p.Ms = wholeMs(float64(r.end-lastMap) / 1e6)
@@ -180,6 +177,21 @@ func (m *mishaps) pasts(list []life, lastMap traces.Time, succeeded, jobSucceede
 		pasts = append(pasts, p)
 	}
 	return pasts
+}
+
+// lastFailure returns which of the attempts failed last, -1 if none did.
+func lastFailure(list []life) int {
+	for i, r := range slices.Backward(list) {
+		if r.outcome == traces.Failed {
+			return i
+		}
+	}
+	return -1
+}
+
+// raced reports whether another of the attempts succeeded while this one ran.
+func (r *life) raced(list []life) bool {
+	return slices.ContainsFunc(list, func(o life) bool { return o.outcome == traces.Succeeded && o.start < r.end && r.start < o.end })
 }
 
 func wholeMs(ms float64) int32 { return int32(min(max(1, math.Round(ms)), math.MaxInt32/2)) }
