@@ -21,22 +21,9 @@ import (
 // dryRun prints how long a run of an experiment would take and how many repeats
 // it needs, without running it.
 func dryRun(c *cli.Context, o *runOptions, x *experiment.Options, files []string) error {
-	switch {
-	case len(files) != 1 || o.Resume != "" || o.Simulate:
-		return usagef("--dry-run: want one experiment file, without --resume and --simulate")
-	case o.Like != "" && (o.Calibration != "" || o.Cluster != "" || o.SpeedOf != ""):
-		return usagef("--like: want it without --calibration, --speed-of and --cluster, which are for a forecast from a simulation")
-	}
-	tellPct, err := strconv.ParseFloat(strings.TrimSuffix(o.Tell, "%"), 64)
-	if err != nil || !(tellPct > 0 && tellPct <= 1000) {
-		return usagef("--tell %q: want a difference above 0%% and up to 1000%%, such as 5%%", o.Tell)
-	}
-	metrics, err := measure.Find([]string{o.Metric})
-	switch {
-	case err != nil:
-		return usagef("--metric: %w", err)
-	case len(metrics) > 1 || !metrics[0].IsFactor():
-		return usagef("--metric %s: want one time or multiple, whose differences are percentages", o.Metric)
+	metric, tellPct, err := o.asked(files)
+	if err != nil {
+		return err
 	}
 	if _, err := x.Load(files[0]); err != nil {
 		return usage(err)
@@ -64,7 +51,7 @@ func dryRun(c *cli.Context, o *runOptions, x *experiment.Options, files []string
 	if err != nil {
 		return usage(err)
 	}
-	f := experiment.Expect(x.Experiment, run, metrics[0], tellPct)
+	f := experiment.Expect(x.Experiment, run, metric, tellPct)
 	f.Notes = notes
 	f.Warnings = append(f.Warnings, results.Starved(run.Trials)...)
 	if o.Like != "" {
@@ -87,6 +74,28 @@ func dryRun(c *cli.Context, o *runOptions, x *experiment.Options, files []string
 		NewRuns []experiment.NewRun `json:"newRuns,omitempty"`
 		RestsOn string              `json:"restsOn,omitempty"`
 	}{f, predicted, experiment.RestsOn(costs)}, append(f.Doc(), experiment.NewRunsDoc(costs, predicted)...))
+}
+
+// asked returns which difference a dry run is to tell, of which metric.
+func (o *runOptions) asked(files []string) (none measure.Metric, tellPct float64, err error) {
+	switch {
+	case len(files) != 1 || o.Resume != "" || o.Simulate:
+		return none, 0, usagef("--dry-run: want one experiment file, without --resume and --simulate")
+	case o.Like != "" && (o.Calibration != "" || o.Cluster != "" || o.SpeedOf != ""):
+		return none, 0, usagef("--like: want it without --calibration, --speed-of and --cluster, which are for a forecast from a simulation")
+	}
+	tellPct, err = strconv.ParseFloat(strings.TrimSuffix(o.Tell, "%"), 64)
+	if err != nil || !(tellPct > 0 && tellPct <= 1000) {
+		return none, 0, usagef("--tell %q: want a difference above 0%% and up to 1000%%, such as 5%%", o.Tell)
+	}
+	metrics, err := measure.Find([]string{o.Metric})
+	switch {
+	case err != nil:
+		return none, 0, usagef("--metric: %w", err)
+	case len(metrics) > 1 || !metrics[0].IsFactor():
+		return none, 0, usagef("--metric %s: want one time or multiple, whose differences are percentages", o.Metric)
+	}
+	return metrics[0], tellPct, nil
 }
 
 // simulateLike simulates a few repeats of an experiment, from which a forecast

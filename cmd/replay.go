@@ -9,8 +9,8 @@ import (
 	"heddle/harness/experiment"
 	"heddle/harness/measure"
 	"heddle/harness/replay"
+	"heddle/harness/replay/calibration"
 	"heddle/harness/replay/recorded"
-	"heddle/harness/runs"
 	"heddle/traces"
 	"heddle/traces/tracefile"
 )
@@ -48,19 +48,15 @@ result. For example:
 }
 
 func runReplay(c *cli.Context, o *replayOptions, files []string) (err error) {
-	switch kept := o.Runs != "" || o.RunName != ""; {
-	case o.Traces && !kept:
-		return usagef("--traces: want --runs or --run-name with it; without them nothing is kept")
-	case o.Traces && o.Out != "":
-		return usagef("both --traces and --out; want one of them")
-	case o.Reasons && !o.Traces && o.Out == "":
-		return usagef("--reasons: want --traces or --out with it; they are part of a trace")
+	switch err := o.check(); {
+	case err != nil:
+		return err
 	case o.Observations:
 		return replayObservations(c, files)
 	}
 	kept := experiment.Replays{Name: o.RunName, Command: os.Args, Traces: o.Traces}
 	defer kept.Close()
-	if o.Runs != "" || o.RunName != "" {
+	if o.kept() {
 		if kept.Root, err = newRun(o.Runs, o.RunName); err != nil {
 			return err
 		}
@@ -127,38 +123,67 @@ func runReplay(c *cli.Context, o *replayOptions, files []string) (err error) {
 		}
 	}
 	p.close()
+	return printReplays(c, o, &kept, replay.Beside(were, doubted(outcomes)), metrics, configs[0].Calibration)
+}
+
+// check returns an error if the options do not go together.
+func (o *replayOptions) check() error {
+	switch {
+	case o.Traces && !o.kept():
+		return usagef("--traces: want --runs or --run-name with it; without them nothing is kept")
+	case o.Traces && o.Out != "":
+		return usagef("both --traces and --out; want one of them")
+	case o.Reasons && !o.Traces && o.Out == "":
+		return usagef("--reasons: want --traces or --out with it; they are part of a trace")
+	}
+	return nil
+}
+
+// kept reports whether the results become a run folder.
+func (o *replayOptions) kept() bool { return o.Runs != "" || o.RunName != "" }
+
+// doubted warns of all that the outcomes warn of.
+func doubted(outcomes []replay.Outcome) []replay.Outcome {
 	warn(replay.EqualSeeds(outcomes)...)
 	var doubts []string
 	for i := range outcomes {
 		doubts = append(doubts, outcomes[i].Warnings...)
 	}
 	warn(doubts...)
-	outcomes = replay.Beside(were, outcomes)
+	return outcomes
+}
+
+// printReplays prints the outcomes, and keeps them if that was asked for.
+func printReplays(
+	c *cli.Context, o *replayOptions, kept *experiment.Replays, outcomes []replay.Outcome, metrics []measure.Metric, costs *calibration.Calibration,
+) error {
 	for i := range outcomes {
 		outcomes[i].Measure(metrics)
 	}
 	table := append(replay.Doc(outcomes, metrics), replay.Basis(outcomes)...)
-	if costs := configs[0].Calibration; costs != nil && o.Calibration != "" {
+	if costs != nil && o.Calibration != "" {
 		table = append(table, experiment.NewRunsDoc(costs, experiment.NewReplayed(costs, outcomes))...)
 	}
-	if err = printDoc(c, outcomes, table); err == nil && kept.Root != "" {
-		var run *runs.Run
-		if run, err = kept.Keep(outcomes); err == nil {
-			fmt.Fprintln(c.App.ErrWriter, "run folder:", run.Dir)
-			next(c, "heddle compare", run.Dir)
-		}
+	if err := printDoc(c, outcomes, table); err != nil {
 		return err
 	}
-	if err == nil && out != "" {
-		next(c, "heddle trace info", out)
+	if kept.Root != "" {
+		run, err := kept.Keep(outcomes)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(c.App.ErrWriter, "run folder:", run.Dir)
+		next(c, "heddle compare", run.Dir)
+	} else if o.Out != "" {
+		next(c, "heddle trace info", o.Out)
 	}
-	return err
+	return nil
 }
 
 // onlyTable reports whether nothing is asked for but the usual table, of which all
 // columns are known without the events of a replay.
 func onlyTable(c *cli.Context, o *replayOptions) bool {
-	return !wantsJSON(c) && o.Metric == nil && o.Runs == "" && o.RunName == ""
+	return !wantsJSON(c) && o.Metric == nil && !o.kept()
 }
 
 func calibrate(c *cli.Context, o *replayOptions, list []*recorded.Trace) error {
