@@ -63,8 +63,9 @@ func arity(usage string) (least, most int) {
 
 // hints say where arguments come from.
 var hints = map[string]string{
-	"RUN": "'heddle runs list' lists runs", "TRACE": "'heddle run' and 'heddle capture' make traces, and 'heddle trace import' converts other formats",
-	"TASK": "a TASK is such as 1/m7",
+	"RUN":   "'heddle runs list' lists runs",
+	"TRACE": "'heddle run' and 'heddle capture' make traces, and 'heddle trace import' converts other formats",
+	"TASK":  "a TASK is such as 1/m7",
 }
 
 // countArguments returns an error if a command has other arguments than its usage says.

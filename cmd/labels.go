@@ -57,6 +57,7 @@ type prepareOptions struct {
 }
 
 func labelsPrepare() *cli.Command {
+	o := prepareOptions{inCluster: onLab(), PrepareOptions: change.PrepareOptions{Triples: require.Triples}}
 	return command(&cli.Command{
 		Name:  "prepare",
 		Usage: "add the labels that steering needs, and let a queue use all nodes of each",
@@ -65,7 +66,7 @@ the running ResourceManager allows it (yarn.scheduler.configuration.store.class)
 and only printed otherwise. For example:
 
    heddle labels prepare --queue root.research --triples 8 --dry-run`,
-	}, &prepareOptions{inCluster: onLab(), PrepareOptions: change.PrepareOptions{Triples: require.Triples}}, func(c *cli.Context, o *prepareOptions, _ []string) error {
+	}, &o, func(c *cli.Context, o *prepareOptions, _ []string) error {
 		o.Purpose, o.Log = "heddle labels prepare", newLog(c)
 		if !o.DryRun {
 			putsBack(c, "the lease on "+o.Cluster+"; labels that were added stay, and stay noted",

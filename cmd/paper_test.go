@@ -110,7 +110,7 @@ func TestThirdPaper(t *testing.T) {
 		{"paper third --seeds 6 --runs DIR --run-name third -o DIR/page.html --pictures DIR/pictures", []string{
 			"Patience gains ", "Patient, local % 93.8 [", "Patient, nodes 4.00", "T1 holds ", "T1 matched ", "The bar: local maps above those of Lucky, the best there, ", "skips=4: how patient it is; inferred",
 		}},
-		{"paper third T1 --seeds 6 --set pause=long --model-param delay.nodeSkips=0 --json", []string{`"neededMethod": false`, `"best": "Lucky"`, `"delay.nodeSkips": "0"`}},
+		{"paper third T1 --seeds 6 --set pause=long --set delay.nodeSkips=0 --json", []string{`"neededMethod": false`, `"best": "Lucky"`, `"delay.nodeSkips": "0"`}},
 		{"paper third --matrix --seeds 6", []string{"as printed, skips=0", "as printed, pause=long", "Local of Patient: 96.5 % as printed", "come out 2 times, in size or in direction, and need its method"}},
 		{"paper third --live --dry-run", []string{"4 trials", "in jobCompletion", "wordcount fifo, delay"}},
 		{"run --simulate --runs DIR --run-name live --cluster DIR/lab.yaml DIR/live.yaml", []string{"r02-wordcount-delay"}},

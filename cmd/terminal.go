@@ -85,8 +85,10 @@ func (n *notes) Write(p []byte) (int, error) {
 
 // quietFlag returns the flag --quiet of all commands.
 func (n *notes) quietFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Destination: &n.quiet, DisableDefaultText: true,
-		Usage: "no progress and hints: results, warnings and errors only"}
+	return &cli.BoolFlag{
+		Name: "quiet", Aliases: []string{"q"}, Destination: &n.quiet, DisableDefaultText: true,
+		Usage: "no progress and hints: results, warnings and errors only",
+	}
 }
 
 // isTerminal reports whether a command's output goes to a terminal and not to a

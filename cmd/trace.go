@@ -49,7 +49,8 @@ func traceCommand() *cli.Command {
 			}, &printed{}, withTrace(traceInfo)),
 			traceWhy(),
 			reader(&cli.Command{
-				Name: "check", Usage: "read every byte; say what is damaged, cannot be, or contradicts itself; code 1 for the first two", ArgsUsage: "TRACE",
+				Name: "check", ArgsUsage: "TRACE",
+				Usage:       "read every byte; say what is damaged, cannot be, or contradicts itself; code 1 for the first two",
 				Description: "For example:\n\n   heddle trace check day.trace",
 			}, &asJSON{}, withTrace(traceCheck)),
 			reader(&cli.Command{
@@ -153,7 +154,8 @@ func printReport(out io.Writer, r tracefile.Report) error {
 		printable.Fprintf(&b, "warning: %d more like these\n", r.DroppedWarnings)
 	}
 	if r.Foreign > 0 {
-		printable.Fprintf(&b, "%d events are of kinds, or have fields, that this version of heddle does not know: digests not checked\n", r.Foreign)
+		printable.Fprintf(&b, "%d events are of kinds, or have fields, that this version of heddle does not know: digests not "+
+			"checked\n", r.Foreign)
 	}
 	switch {
 	case len(r.Damage)+len(r.Impossible) > 0:

@@ -69,8 +69,8 @@ func (f *Finished) Doc() doc.Doc {
 	if models == nil {
 		models = doc.Doc{t}
 	}
-	d := slices.Concat(doc.Doc{doc.Warnings(f.Warnings[len(f.starved):])}, models, doc.Doc{doc.Warnings(results.Warnings(f.Trials)),
-		plans}, failed, achieved)
+	about := doc.Doc{doc.Warnings(results.Warnings(f.Trials)), plans}
+	d := slices.Concat(doc.Doc{doc.Warnings(f.Warnings[len(f.starved):])}, models, about, failed, achieved)
 	if f.costs != nil {
 		d = append(d, experiment.NewRunsDoc(f.costs, f.NewRuns)...)
 	}

@@ -39,8 +39,12 @@ func newRuns(costs *calibration.Calibration, n int, of func(i int) (name string,
 	return list
 }
 
-// NewTrials predicts new runs of the workloads and models of simulated trials.
+// NewTrials predicts new runs of the workloads and models of simulated trials; none without a
+// calibration.
 func NewTrials(costs *calibration.Calibration, trials []results.Trial) []NewRun {
+	if costs == nil {
+		return nil
+	}
 	return newRuns(costs, len(trials), func(i int) (string, float64) {
 		r := &trials[i]
 		return r.Workload + " under " + r.Model, r.Completion().MeanMs()
@@ -83,5 +87,7 @@ func NewRunsDoc(costs *calibration.Calibration, list []NewRun) doc.Doc {
 	for _, x := range list {
 		t.Add(doc.Words(x.Name), doc.Number(x.MeanMs/1000, "s"), doc.Span(x.CI95Ms[0]/1000, x.CI95Ms[1]/1000, "s"))
 	}
-	return doc.Doc{t, doc.Text(RestsOn(costs) + fmt.Sprintf(" The intervals are from %d runs that the calibration was fitted to. They say how much runs differ, not how far off the model is where it was never measured: heddle fidelity --across shows that.", costs.Noise.Runs))}
+	return doc.Doc{t, doc.Text(RestsOn(costs) + fmt.Sprintf(" The intervals are from %d runs that the "+
+		"calibration was fitted to. They say how much runs differ, not how far off the model is where it was never measured: "+
+		"heddle fidelity --across shows that.", costs.Noise.Runs))}
 }

@@ -38,8 +38,9 @@ func DefaultReplayPlan() ReplayPlan { return ReplayPlan{Change: recorded.Change{
 // Configs returns all replays: one for each trace, scheduler model and seed, sorted by trace,
 // then by model, then by seed. Without models, each trace has its own. The note says how fast
 // processors are.
-func (o *ReplayPlan) Configs(list []*recorded.Trace, named []config.Model) (configs []replay.Config, note string, warnings []string,
-	err error) {
+func (o *ReplayPlan) Configs(
+	list []*recorded.Trace, named []config.Model,
+) (configs []replay.Config, note string, warnings []string, err error) {
 	of := replay.Config{Behaviour: o.Behaviour, Change: o.Change, Workload: o.Workload, Follow: o.Follow}
 	var given *calibration.Calibration
 	if o.Calibration != "" {

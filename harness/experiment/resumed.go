@@ -74,7 +74,8 @@ func (o *Options) Foreign(old *runs.Run, simulated bool) error {
 		list = append(list, "on "+strings.Join(c.ResourceManagers, ", "))
 	}
 	return fmt.Errorf("resume %s: this user's heddle did not begin that run on this machine, and it would run programs of the "+
-		"folder's choice (%s). If you know them, give the experiment file yourself, which continues the same run: heddle run --runs %s --run-name %s EXPERIMENT.yaml",
+		"folder's choice (%s). If you know them, give the experiment file yourself, which continues the same run: "+
+		"heddle run --runs %s --run-name %s EXPERIMENT.yaml",
 		o.Resume, printable.Line(strings.Join(list,
 			"; ")), printable.ShellWord(filepath.Dir(filepath.Clean(o.Resume))), printable.ShellWord(filepath.Base(filepath.Clean(o.Resume))))
 }

@@ -85,7 +85,8 @@ func SpeedOf(path string, unverified bool, costs *calibration.Calibration) (spee
 	speed = costs.Speed(list...)
 	if math.IsNaN(speed) {
 		return 0, "", fmt.Errorf("--speed-of %s: fewer than half of its maps did the work of maps of the calibration, by workload "+
-			"(it has %s), input and Hadoop's counter of CPU time; run one of its workloads with the same block size, or fit the calibration anew", path, costs.Names())
+			"(it has %s), input and Hadoop's counter of CPU time; run one of its workloads "+
+			"with the same block size, or fit the calibration anew", path, costs.Names())
 	}
 	return speed, fmt.Sprintf("speed of the processors: %.2f times that of the calibration, by %s", speed, path), nil
 }

@@ -77,8 +77,11 @@ const mostPaperRows = 5000
 func Source(run *runs.Run) (doc.Doc, error) {
 	d := doc.Doc{doc.Heading("Where this is from")}
 	if run == nil {
-		return append(d, doc.Facts{{Name: "command", Value: strings.Join(os.Args, " ")}, {Name: "heddle",
-			Value: runs.ThisBuild().String()}, {Name: "page of", Value: time.Now().UTC().Format(time.DateTime + " UTC")}}), nil
+		return append(d, doc.Facts{
+			{Name: "command", Value: strings.Join(os.Args, " ")},
+			{Name: "heddle", Value: runs.ThisBuild().String()},
+			{Name: "page of", Value: time.Now().UTC().Format(time.DateTime + " UTC")},
+		}), nil
 	}
 	d = append(d, doc.Facts{{Name: "run folder", Value: run.Dir}})
 	d = append(d, results.Provenance(run)...)
@@ -87,7 +90,8 @@ func Source(run *runs.Run) (doc.Doc, error) {
 		return nil, err
 	}
 	if len(finished.Trials) > mostPaperRows {
-		return append(d, doc.Text(fmt.Sprintf("\"heddle runs export -o rows.csv %s\" writes the rows of the run, one for each scheduler, setting and seed.", run.Dir))), nil
+		return append(d, doc.Text(fmt.Sprintf("\"heddle runs export -o rows.csv %s\" writes the rows of the run, "+
+			"one for each scheduler, setting and seed.", run.Dir))), nil
 	}
 	folder, err := os.MkdirTemp("", "heddle-paper-")
 	if err != nil {
@@ -99,6 +103,6 @@ func Source(run *runs.Run) (doc.Doc, error) {
 		return nil, err
 	}
 	rows, err := os.ReadFile(file)
-	return append(d, doc.Text("The rows of the run, one for each scheduler, setting and seed:"), doc.Files{{Name: "rows.csv",
-		Type: "text/csv", Data: rows}}), err
+	d = append(d, doc.Text("The rows of the run, one for each scheduler, setting and seed:"))
+	return append(d, doc.Files{{Name: "rows.csv", Type: "text/csv", Data: rows}}), err
 }

@@ -68,8 +68,10 @@ func (s *Shown) Doc() doc.Doc {
 			listed = append(listed, runs.TrialRecord{Name: r.Name, State: runs.TrialDone})
 		}
 	}
-	trials := &doc.Table{Name: "trials", Columns: []string{"trial", "state", "started", "took", "jobs", "makespan", "cores of others",
-		"warnings"}}
+	trials := &doc.Table{
+		Name:    "trials",
+		Columns: []string{"trial", "state", "started", "took", "jobs", "makespan", "cores of others", "warnings"},
+	}
 	for _, t := range listed {
 		started, jobs, makespan, others, n := "-", "-", doc.Words("-"), doc.Words("-"), 0
 		if !t.Started.IsZero() {
