@@ -155,7 +155,8 @@ func doubted(outcomes []replay.Outcome) []replay.Outcome {
 
 // printReplays prints the outcomes, and keeps them if that was asked for.
 func printReplays(
-	c *cli.Context, o *replayOptions, kept *experiment.Replays, outcomes []replay.Outcome, metrics []measure.Metric, costs *calibration.Calibration,
+	c *cli.Context, o *replayOptions, kept *experiment.Replays, outcomes []replay.Outcome,
+	metrics []measure.Metric, costs *calibration.Calibration,
 ) error {
 	for i := range outcomes {
 		outcomes[i].Measure(metrics)

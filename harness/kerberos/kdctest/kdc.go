@@ -77,8 +77,10 @@ func Start(t testing.TB, principals ...string) *KDC {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.Close() })
-	k := &KDC{Address: l.Addr().String(), Keys: keytab.New(), Life: time.Hour,
-		dir: t.TempDir(), known: map[string]bool{}, elsewhere: map[string]bool{}}
+	k := &KDC{
+		Address: l.Addr().String(), Keys: keytab.New(), Life: time.Hour,
+		dir: t.TempDir(), known: map[string]bool{}, elsewhere: map[string]bool{},
+	}
 	k.Conf = filepath.Join(k.dir, "krb5.conf")
 	conf := fmt.Sprintf("[libdefaults]\n default_realm = %[1]s\n dns_lookup_kdc = false\n udp_preference_limit = 1\n[realms]\n %[1]s = "+
 		"{\n  kdc = %[2]s\n }\n %[3]s = {\n  kdc = %[2]s\n }\n", Realm, k.Address, Elsewhere)
@@ -325,8 +327,10 @@ func (k *KDC) unproven(login messages.ASReq, key types.EncryptionKey) []byte {
 	}
 	kinds := marshal(types.ETypeInfo2{{EType: etypeID.AES128_CTS_HMAC_SHA1_96}, {EType: cipher}})
 	refusal := messages.NewKRBError(name("krbtgt/"+Realm), Realm, errorcode.KDC_ERR_PREAUTH_REQUIRED, "")
-	refusal.EData = marshal(types.PADataSequence{{PADataType: patype.PA_ENC_TIMESTAMP},
-		{PADataType: patype.PA_ETYPE_INFO2, PADataValue: kinds}})
+	refusal.EData = marshal(types.PADataSequence{
+		{PADataType: patype.PA_ENC_TIMESTAMP},
+		{PADataType: patype.PA_ETYPE_INFO2, PADataValue: kinds},
+	})
 	data, err := refusal.Marshal()
 	if err != nil {
 		panic(err)
@@ -336,7 +340,8 @@ func (k *KDC) unproven(login messages.ASReq, key types.EncryptionKey) []byte {
 
 // give returns the answer that gives a ticket, for who has the key.
 func (k *KDC) give(kind int, body messages.KDCReqBody, who types.PrincipalName,
-	now, ends, renewTill time.Time, key types.EncryptionKey, kvno int, usage uint32) ([]byte, error) {
+	now, ends, renewTill time.Time, key types.EncryptionKey, kvno int, usage uint32,
+) ([]byte, error) {
 	ticket, session, err := messages.NewTicket(who, Realm, body.SName, body.Realm,
 		types.NewKrbFlags(), k.Keys, cipher, 1, now, now, ends, renewTill)
 	if err != nil {

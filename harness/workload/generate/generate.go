@@ -200,8 +200,10 @@ func (j *Job) events(yield func(traces.Event) bool) bool {
 	}
 	task := func(kind traces.TaskKind, i int, x traces.TaskScheduled, c traces.Counters) bool {
 		x.T, x.Task = at, traces.Task{Job: id, Kind: kind, Index: int32(i)}
-		return yield(&x) && yield(&traces.AttemptFinished{T: at, Attempt: traces.Attempt{Task: x.Task}, Outcome: traces.Succeeded,
-			Counters: c})
+		return yield(&x) && yield(&traces.AttemptFinished{
+			T: at, Attempt: traces.Attempt{Task: x.Task}, Outcome: traces.Succeeded,
+			Counters: c,
+		})
 	}
 	for i, m := range j.Maps {
 		x := traces.TaskScheduled{Path: m.Path, OffsetBytes: m.OffsetBytes, LengthBytes: m.ReadBytes}
