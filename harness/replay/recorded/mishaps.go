@@ -142,7 +142,9 @@ const mostFailures = 3
 // that it ran. The same holds for attempts that a node loss or the failure of their
 // job ended, since more is not known. If the job succeeded without the task, it tolerated the
 // task's last failure.
-func (m *mishaps) pasts(list []life, lastMap traces.Time, succeeded, jobSucceeded, fromLastMap bool) []sim.Past { //nolint:gocyclo // rules of Hadoop, one a case
+//
+//nolint:gocyclo // the rules of Hadoop, one a case
+func (m *mishaps) pasts(list []life, lastMap traces.Time, succeeded, jobSucceeded, fromLastMap bool) []sim.Past {
 	slices.SortStableFunc(list, func(a, b life) int { return cmp.Compare(a.start, b.start) })
 	var pasts []sim.Past
 	failures, last := 0, -1
