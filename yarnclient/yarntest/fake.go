@@ -166,8 +166,10 @@ func New(cfg Config) *Fake {
 		c.labels[l] = true
 	}
 	for i, spec := range cfg.Nodes {
-		n := &node{Node: spec, id: spec.Host + ":45454", state: "RUNNING",
-			total: yarnclient.Resource{MemoryMB: spec.MemoryMB, VCores: spec.VCores}, seen: c.now}
+		n := &node{
+			Node: spec, id: spec.Host + ":45454", state: "RUNNING",
+			total: yarnclient.Resource{MemoryMB: spec.MemoryMB, VCores: spec.VCores}, seen: c.now,
+		}
 		n.sched = spec.Label
 		if spec.Label != "" {
 			c.labels[spec.Label] = true

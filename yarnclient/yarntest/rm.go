@@ -73,8 +73,10 @@ func (c *Fake) property(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/xml;charset=utf-8") // Hadoop sends this answer, which is JSON, with the content type of XML
-	_ = json.NewEncoder(w).Encode(map[string]any{"property": map[string]any{"key": name,
-		"value": value, "isFinal": false, "resource": "x-site.xml"}})
+	_ = json.NewEncoder(w).Encode(map[string]any{"property": map[string]any{
+		"key":   name,
+		"value": value, "isFinal": false, "resource": "x-site.xml",
+	}})
 }
 
 func (c *Fake) version() string {

@@ -27,8 +27,10 @@ type pace struct {
 const reportInterval = 20 * time.Second
 
 func newPace(cpuMs, sleepMs int64, report io.Writer) pace {
-	return pace{cpu: time.Duration(cpuMs) * time.Millisecond, sleep: time.Duration(sleepMs) * time.Millisecond, report: report,
-		told: time.Now(), work: make([]byte, 64<<10)}
+	return pace{
+		cpu: time.Duration(cpuMs) * time.Millisecond, sleep: time.Duration(sleepMs) * time.Millisecond, report: report,
+		told: time.Now(), work: make([]byte, 64<<10),
+	}
 }
 
 // upTo computes until the process has used this share of its CPU time, 0 to 1,
