@@ -123,7 +123,8 @@ func runReplay(c *cli.Context, o *replayOptions, files []string) (err error) {
 		}
 	}
 	p.close()
-	return printReplays(c, o, &kept, replay.Beside(were, doubted(outcomes)), metrics, configs[0].Calibration)
+	warnOf(outcomes)
+	return printReplays(c, o, &kept, replay.Beside(were, outcomes), metrics, configs[0].Calibration)
 }
 
 // check returns an error if the options do not go together.
@@ -142,15 +143,14 @@ func (o *replayOptions) check() error {
 // kept reports whether the results become a run folder.
 func (o *replayOptions) kept() bool { return o.Runs != "" || o.RunName != "" }
 
-// doubted warns of all that the outcomes warn of.
-func doubted(outcomes []replay.Outcome) []replay.Outcome {
+// warnOf prints the warnings of all outcomes together, so that none comes twice.
+func warnOf(outcomes []replay.Outcome) {
 	warn(replay.EqualSeeds(outcomes)...)
 	var doubts []string
 	for i := range outcomes {
 		doubts = append(doubts, outcomes[i].Warnings...)
 	}
 	warn(doubts...)
-	return outcomes
 }
 
 // printReplays prints the outcomes, and keeps them if that was asked for.
