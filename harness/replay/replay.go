@@ -181,7 +181,8 @@ func (c *Config) prepare() (*sim.Config, traces.Header, error) {
 	c.limit(&machines)
 	if c.Change.Others > 0 && !(c.Modelled && len(c.Change.Cores) == 0 && machines.HostCores > 0) {
 		return nil, h, fmt.Errorf("replay: %v cores of others have no effect: the calibration knows of no cores that all nodes share; "+
-			"fit it to runs on a cluster whose file has hostCores, or say how many they are (heddle replay --set host-cores=NUMBER)", c.Change.Others)
+			"fit it to runs on a cluster whose file has hostCores, or say how many they are (heddle replay --set host-cores=NUMBER)",
+			c.Change.Others)
 	}
 	x := &sim.Config{
 		Cluster: machines, Shuffled: c.Repeats, Seed: c.Seed, Costs: c.costs(h.Actuator),
