@@ -78,8 +78,10 @@ type AppFilter struct {
 
 func (f *AppFilter) values() url.Values {
 	v := url.Values{}
-	for key, values := range map[string][]string{"states": f.States, "applicationTypes": f.Types,
-		"applicationTags": f.Tags, "deSelects": f.Without} {
+	for key, values := range map[string][]string{
+		"states": f.States, "applicationTypes": f.Types,
+		"applicationTags": f.Tags, "deSelects": f.Without,
+	} {
 		if len(values) > 0 {
 			v.Set(key, strings.Join(values, ","))
 		}

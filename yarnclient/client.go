@@ -94,8 +94,10 @@ func newClient(service string, o Options) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &client{service: service, addresses: addresses, current: new(atomic.Pointer[string]),
-		timeout: o.Timeout, retries: o.Retries, proves: o.Authenticate != nil}
+	c := &client{
+		service: service, addresses: addresses, current: new(atomic.Pointer[string]),
+		timeout: o.Timeout, retries: o.Retries, proves: o.Authenticate != nil,
+	}
 	if len(addresses) == 1 {
 		c.current.Store(&addresses[0])
 	}
@@ -267,8 +269,10 @@ func (c *client) exchange(ctx context.Context, base string, r request) (answer, 
 	if err != nil {
 		return answer{}, c.failed(ctx, base, r, resp, err)
 	}
-	a := answer{base: base, status: resp.StatusCode(), body: resp.Body(),
-		location: resp.Header().Get("Location"), date: resp.Header().Get("Date")}
+	a := answer{
+		base: base, status: resp.StatusCode(), body: resp.Body(),
+		location: resp.Header().Get("Location"), date: resp.Header().Get("Date"),
+	}
 	if a.status >= 300 {
 		a.body = blotted(a.body, r.secrets)
 	}

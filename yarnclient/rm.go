@@ -108,7 +108,8 @@ func (c *client) infoOf(ctx context.Context, do func(context.Context, request) (
 // without it comes from another service, or from one that is not well, and would
 // else be taken for a thing of which all is zero.
 func (c *client) one(ctx context.Context, do func(context.Context, request) (answer, error),
-	r request, v any, path, name string, field *string) error {
+	r request, v any, path, name string, field *string,
+) error {
 	a, err := do(ctx, r)
 	if err == nil {
 		err = c.understood(r, a, v, path)

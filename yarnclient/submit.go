@@ -84,8 +84,10 @@ func (rm *RM) Submit(ctx context.Context, s Submission) error {
 	if err != nil {
 		return fmt.Errorf("yarn: submit %s: %w", s.ID, err)
 	}
-	_, err = rm.c.do(ctx, request{method: http.MethodPost, path: "/ws/v1/cluster/apps",
-		bodyType: asJSON, body: string(body), secrets: s.secrets()})
+	_, err = rm.c.do(ctx, request{
+		method: http.MethodPost, path: "/ws/v1/cluster/apps",
+		bodyType: asJSON, body: string(body), secrets: s.secrets(),
+	})
 	return err
 }
 

@@ -191,8 +191,10 @@ func Start(ctx context.Context, w *watch.Watcher, o Options) (*Session, error) {
 		s.stop()
 		return nil, fmt.Errorf("start capture: %w: %w", clients.ErrUnable, err)
 	}
-	s.joiner = joiner{start: s.start, workload: o.Workload, costs: o.Costs,
-		pools: o.Pools, terms: o.Terms, locations: newLocations(), racks: racksOf(s.facts.Nodes), machines: &s.watch.Machines}
+	s.joiner = joiner{
+		start: s.start, workload: o.Workload, costs: o.Costs,
+		pools: o.Pools, terms: o.Terms, locations: newLocations(), racks: racksOf(s.facts.Nodes), machines: &s.watch.Machines,
+	}
 	var err error
 	if s.jobs, err = makeJobs(o.Folder); err == nil {
 		s.part, err = tracefile.Create(filepath.Join(o.Folder.Name(), PartFile), s.header())

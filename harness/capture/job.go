@@ -66,8 +66,10 @@ func newJobRecord(app yarnclient.App) *jobRecord {
 }
 
 func (j *jobRecord) summary() Job {
-	job := Job{ID: j.id, Application: j.app.ID, Name: j.app.Name, Lost: j.lost,
-		Diagnostics: j.app.Diagnostics, YarnMs: max(0, j.app.FinishedMs-j.app.StartedMs), History: j.file}
+	job := Job{
+		ID: j.id, Application: j.app.ID, Name: j.app.Name, Lost: j.lost,
+		Diagnostics: j.app.Diagnostics, YarnMs: max(0, j.app.FinishedMs-j.app.StartedMs), History: j.file,
+	}
 	if j.app.Tags != "" {
 		job.Tags = strings.Split(j.app.Tags, ",")
 	}

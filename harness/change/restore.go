@@ -196,8 +196,10 @@ const (
 // only if this process has lost its lease on the cluster; other failures are in the
 // report.
 func (h *Hold) putBack(ctx context.Context, which func(Change) bool) (Report, error) {
-	u := &undoing{h: h, Target: h.cluster, report: Report{Epoch: h.Epoch()},
-		asked: map[key]error{}, hurry: errors.Is(ctx.Err(), context.Canceled)}
+	u := &undoing{
+		h: h, Target: h.cluster, report: Report{Epoch: h.Epoch()},
+		asked: map[key]error{}, hurry: errors.Is(ctx.Err(), context.Canceled),
+	}
 	ctx = context.WithoutCancel(ctx)
 	h.mu.RLock()
 	todo := notes{}

@@ -92,8 +92,10 @@ func to(c *config.Cluster, p Patience) (*Clients, error) {
 		return nil, err
 	}
 	if k := c.Kerberos; k != nil {
-		cluster.identity, err = kerberos.New(kerberos.Options{Conf: k.Conf,
-			Principal: k.Principal, Realm: k.Realm, Keytab: k.Keytab, TicketCache: k.TicketCache})
+		cluster.identity, err = kerberos.New(kerberos.Options{
+			Conf:      k.Conf,
+			Principal: k.Principal, Realm: k.Realm, Keytab: k.Keytab, TicketCache: k.TicketCache,
+		})
 		if err != nil {
 			return nil, err
 		}

@@ -31,8 +31,10 @@ type process struct {
 
 // inherited are the variables of the environment that a program gets, besides LC_*. It
 // gets no other, since they may hold secrets.
-var inherited = []string{"PATH", "HOME", "LANG", "TZ", "TMPDIR", "PYTHONPATH",
-	"VIRTUAL_ENV", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"}
+var inherited = []string{
+	"PATH", "HOME", "LANG", "TZ", "TMPDIR", "PYTHONPATH",
+	"VIRTUAL_ENV", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS",
+}
 
 // environment returns what a program gets of heddle's environment. The order of sets in
 // Python is always the same.

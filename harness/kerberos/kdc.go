@@ -150,7 +150,8 @@ func (k kdcs) ticketFor(ctx context.Context, service string, user *credentials.C
 // exchange asks a realm for a ticket by one that the user has. If renewal is true, it is
 // the same ticket with a later end.
 func (k kdcs) exchange(ctx context.Context, name types.PrincipalName,
-	realm string, user *credentials.Credentials, by grant, renewal bool) (got grant, err error) {
+	realm string, user *credentials.Credentials, by grant, renewal bool,
+) (got grant, err error) {
 	request, err := messages.NewTGSReq(user.CName(), realm, k.conf, by.ticket, by.key, name, renewal)
 	if err != nil {
 		return got, err
@@ -170,7 +171,8 @@ func (k kdcs) exchange(ctx context.Context, name types.PrincipalName,
 // the context ends. A short request goes by UDP first, as the configuration says, and else
 // by TCP.
 func (k kdcs) ask(ctx context.Context, realm string, request interface{ Marshal() ([]byte, error) },
-	answer interface{ Unmarshal([]byte) error }) error {
+	answer interface{ Unmarshal([]byte) error },
+) error {
 	sent, err := request.Marshal()
 	if err != nil {
 		return err
@@ -319,8 +321,10 @@ func (g grant) entry() (*credentials.Credential, error) {
 	if err != nil {
 		return nil, failf("the KDC's ticket: %w", err)
 	}
-	entry := &credentials.Credential{Key: g.key, AuthTime: g.about.AuthTime,
-		EndTime: g.about.EndTime, RenewTill: g.about.RenewTill, Ticket: data}
+	entry := &credentials.Credential{
+		Key: g.key, AuthTime: g.about.AuthTime,
+		EndTime: g.about.EndTime, RenewTill: g.about.RenewTill, Ticket: data,
+	}
 	entry.Server.Realm, entry.Server.PrincipalName = g.ticket.Realm, g.ticket.SName
 	return entry, nil
 }

@@ -65,8 +65,10 @@ func (l *Lab) noteRates(c Change) error {
 		return err
 	}
 	everywhere := len(c.Nodes) == 0 && c.Rack == 0
-	for to, changed := range map[*units.Rate]*units.Rate{&cluster.Rates.Disk: c.Disk,
-		&cluster.Rates.Link: c.Link, &cluster.Rates.Uplink: c.Uplink} {
+	for to, changed := range map[*units.Rate]*units.Rate{
+		&cluster.Rates.Disk: c.Disk,
+		&cluster.Rates.Link: c.Link, &cluster.Rates.Uplink: c.Uplink,
+	} {
 		if changed != nil && everywhere {
 			*to = *changed
 		} else if changed != nil {

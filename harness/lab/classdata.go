@@ -74,8 +74,10 @@ func buildArchive(ctx context.Context, d distribution, java, path string) error 
 		return err
 	}
 	made := filepath.Join(tmp, "archive")
-	args := append([]string{"-Xshare:dump", "-XX:SharedClassListFile=" + filepath.Join(tmp, "list"),
-		"-XX:SharedArchiveFile=" + made}, jvmFlags...)
+	args := append([]string{
+		"-Xshare:dump", "-XX:SharedClassListFile=" + filepath.Join(tmp, "list"),
+		"-XX:SharedArchiveFile=" + made,
+	}, jvmFlags...)
 	out, err := exec.CommandContext(ctx, filepath.Join(java, "bin", "java"), append(args, "-cp", d.classpath)...).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("dump classes: %w: %s", err, lastLines(out, 2))

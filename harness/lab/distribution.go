@@ -83,8 +83,10 @@ func findDistribution(ctx context.Context, c Config, say func(Event)) (distribut
 		folder, sums string
 		goal         []string
 	}{
-		{jars, "jars.sha256", []string{"dependency:copy-dependencies", "-DincludeScope=runtime",
-			exclude, "-Dhadoop=" + r.version, "-Dexamples=" + r.examples}},
+		{jars, "jars.sha256", []string{
+			"dependency:copy-dependencies", "-DincludeScope=runtime",
+			exclude, "-Dhadoop=" + r.version, "-Dexamples=" + r.examples,
+		}},
 		{tools, "tools.sha256", []string{"dependency:copy", "-Dartifact=org.apache.hadoop:hadoop-streaming:" + r.streaming}},
 	} {
 		set, err := r.jars(path.Join(r.version, part.sums), part.goal)

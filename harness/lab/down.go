@@ -110,8 +110,10 @@ func (l *Lab) endProcesses(ctx context.Context) error {
 // marked returns the ids of the lab's daemons that still run. It finds them by
 // an argument of their command line that contains the lab's name.
 func (l *Lab) marked() []int {
-	marks := [][]byte{[]byte("\x00-Dheddle.daemon=" + l.Name + "/"), []byte("\x00--cgroup\x00" + cgroupOf(l.Name) + "/"),
-		[]byte("\x00" + l.kdcMark() + "\x00")}
+	marks := [][]byte{
+		[]byte("\x00-Dheddle.daemon=" + l.Name + "/"), []byte("\x00--cgroup\x00" + cgroupOf(l.Name) + "/"),
+		[]byte("\x00" + l.kdcMark() + "\x00"),
+	}
 	var pids []int
 	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, file := range files {

@@ -24,8 +24,10 @@ func addFence(bridge netlink.Link) error {
 		return fmt.Errorf("let only root reach bridge %s: load the filter: %w; the kernel must have the system call bpf", name, err)
 	}
 	defer func() { _ = unix.Close(program) }()
-	hook := &netlink.Clsact{QdiscAttrs: netlink.QdiscAttrs{LinkIndex: index,
-		Handle: netlink.MakeHandle(0xffff, 0), Parent: netlink.HANDLE_CLSACT}}
+	hook := &netlink.Clsact{QdiscAttrs: netlink.QdiscAttrs{
+		LinkIndex: index,
+		Handle:    netlink.MakeHandle(0xffff, 0), Parent: netlink.HANDLE_CLSACT,
+	}}
 	if err := netlink.QdiscAdd(hook); err != nil {
 		return fmt.Errorf("let only root reach bridge %s: %w; the kernel must have CONFIG_NET_SCH_INGRESS", name, err)
 	}

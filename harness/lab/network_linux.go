@@ -208,8 +208,10 @@ func shape(h *netlink.Handle, dev netlink.Link, rate units.Rate) error {
 		Limit:      uint32(int64(rate)/25 + burst), // the queue of waiting packets holds as many bytes as are sent in 40 ms, and one burst
 		Buffer:     netlink.Xmittime(uint64(rate), burst),
 	}
-	inner := netlink.NewFqCodel(netlink.QdiscAttrs{LinkIndex: dev.Attrs().Index,
-		Handle: netlink.MakeHandle(10, 0), Parent: netlink.MakeHandle(1, 1)})
+	inner := netlink.NewFqCodel(netlink.QdiscAttrs{
+		LinkIndex: dev.Attrs().Index,
+		Handle:    netlink.MakeHandle(10, 0), Parent: netlink.MakeHandle(1, 1),
+	})
 	if err := h.QdiscReplace(bucket); err != nil {
 		return fmt.Errorf("set the rate of %s to %v: %w", dev.Attrs().Name, rate, err)
 	}

@@ -36,8 +36,10 @@ func (e *DaemonError) Error() string {
 
 // startOrder is the order in which daemons are started. First come the daemons
 // that take long to start and that other daemons wait for.
-var startOrder = []daemon{zooKeeper, journalNode, resourceManager, nameNode,
-	failoverController, agent, dataNode, nodeManager, historyServer}
+var startOrder = []daemon{
+	zooKeeper, journalNode, resourceManager, nameNode,
+	failoverController, agent, dataNode, nodeManager, historyServer,
+}
 
 // startMissing starts the daemons that do not run and waits until the cluster
 // can take jobs. It starts all daemons at once, except those that startsAfter

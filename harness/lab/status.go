@@ -49,8 +49,10 @@ type DaemonStatus struct {
 // Status looks at the processes of the lab's daemons, and asks the NameNode and
 // the ResourceManager which nodes are registered.
 func (l *Lab) Status(ctx context.Context) Status {
-	s := Status{Name: l.Name, Hadoop: cmp.Or(l.Cfg.HadoopHome, l.Cfg.Hadoop),
-		Network: fmt.Sprintf("10.%d.0.0/16", l.Network), Folder: l.root, ClusterFile: l.ClusterFile(), User: l.uid()}
+	s := Status{
+		Name: l.Name, Hadoop: cmp.Or(l.Cfg.HadoopHome, l.Cfg.Hadoop),
+		Network: fmt.Sprintf("10.%d.0.0/16", l.Network), Folder: l.root, ClusterFile: l.ClusterFile(), User: l.uid(),
+	}
 	running, ready := 0, 0
 	var seen registrations
 	for _, n := range l.nodes {

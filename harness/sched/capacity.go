@@ -75,15 +75,23 @@ var capacityInfo = Info{
 		{Name: "capacities", Type: Table, Unit: "percent", Max: 100, Doc: "guaranteed to queues, queue=percent,…; queues not named share " +
 			"the rest"},
 		{Name: "maxCapacities", Type: Table, Unit: "percent", Max: 100, Doc: "that queues use at most, queue=percent,…; not named: 100"},
-		{Name: "order", Type: Choice, Default: "fifo", Choices: []string{"fifo", "fair"},
-			Doc: "of jobs in a queue: by priority and submission, or by memory used"},
-		{Name: "nodeLocalityDelay", Type: Int, Default: "40", Unit: "nodes",
-			Min: -1, Doc: "missed before rack-local maps, at most the nodes that are up; -1: no wait at all"},
-		{Name: "rackLocalityAdditionalDelay", Type: Int, Default: "-1", Unit: "nodes",
-			Min: -1, Doc: "missed besides before off-rack maps; -1: by the number of waiting maps and places asked for"},
+		{
+			Name: "order", Type: Choice, Default: "fifo", Choices: []string{"fifo", "fair"},
+			Doc: "of jobs in a queue: by priority and submission, or by memory used",
+		},
+		{
+			Name: "nodeLocalityDelay", Type: Int, Default: "40", Unit: "nodes",
+			Min: -1, Doc: "missed before rack-local maps, at most the nodes that are up; -1: no wait at all",
+		},
+		{
+			Name: "rackLocalityAdditionalDelay", Type: Int, Default: "-1", Unit: "nodes",
+			Min: -1, Doc: "missed besides before off-rack maps; -1: by the number of waiting maps and places asked for",
+		},
 		{Name: "rackLocalityFullReset", Type: Bool, Default: "true", Doc: "a rack-local map starts the count of missed nodes anew"},
-		{Name: "offSwitchPerHeartbeat", Type: Int, Default: "1", Unit: "containers",
-			Doc: "off-rack ones, re-runs and reduces among them, after which a node gets nothing more in a heartbeat; 0: no limit"},
+		{
+			Name: "offSwitchPerHeartbeat", Type: Int, Default: "1", Unit: "containers",
+			Doc: "off-rack ones, re-runs and reduces among them, after which a node gets nothing more in a heartbeat; 0: no limit",
+		},
 	},
 	Build: func(a Args) (Model, error) {
 		sum := 0.0

@@ -65,8 +65,10 @@ var delayInfo = Info{
 	Source: "Zaharia et al., Delay Scheduling, EuroSys 2010",
 	Params: []Param{
 		{Name: "form", Type: Choice, Default: "skips", Choices: []string{"skips", "time"}, Doc: "how waiting is counted"},
-		{Name: "order", Type: Choice, Default: "fifo", Choices: []string{"fifo", "fair"},
-			Doc: "of jobs: by priority and submission, or by running tasks"},
+		{
+			Name: "order", Type: Choice, Default: "fifo", Choices: []string{"fifo", "fair"},
+			Doc: "of jobs: by priority and submission, or by running tasks",
+		},
 		skipsParam("nodeSkips", "-1", "D1, before rack-local maps, with form skips"),
 		skipsParam("rackSkips", "-1", "D2, before any map, with form skips"),
 		{Name: "nodeWait", Type: Duration, Default: "5s", Doc: "D1 with form time"},

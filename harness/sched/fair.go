@@ -81,14 +81,18 @@ var fairInfo = Info{
 	Name: "fair", Summary: "gives queues, and jobs in them, max-min shares; waits for locality if asked to",
 	Source: "Hadoop 3.4 FairScheduler: fair share and dominant resource fairness",
 	Params: []Param{
-		{Name: "policy", Type: Choice, Default: "fair", Choices: []string{"fair", "drf"},
-			Doc: "shares of memory, or of each one's dominant resource"},
+		{
+			Name: "policy", Type: Choice, Default: "fair", Choices: []string{"fair", "drf"},
+			Doc: "shares of memory, or of each one's dominant resource",
+		},
 		{Name: "weights", Type: Table, Unit: "weight", Min: 1e-6, Doc: "of queues, queue=weight,…; not named: 1"},
 		{Name: "minShares", Type: Table, Unit: "MB", Doc: "that queues have first, queue=MB,…, with policy fair"},
 		thresholdParam("nodeThreshold", "nodes offered before rack-local maps"),
 		thresholdParam("rackThreshold", "nodes offered after that before any map"),
-		{Name: "maxPerHeartbeat", Type: Int, Default: "0", Unit: "containers",
-			Doc: "that a node gets per heartbeat; 0: all it can hold; YARN as it ships: 1"},
+		{
+			Name: "maxPerHeartbeat", Type: Int, Default: "0", Unit: "containers",
+			Doc: "that a node gets per heartbeat; 0: all it can hold; YARN as it ships: 1",
+		},
 	},
 	Build: func(a Args) (Model, error) {
 		return PerNode{&fair{

@@ -53,8 +53,10 @@ type HearsNetwork interface {
 
 // CostParams are the parameters that NewPlacesByCost reads besides GroupParams.
 var CostParams = []Param{
-	{Name: "costs", Type: Choice, Default: "hops", Choices: []string{"hops", "links", "learned"},
-		Doc: "of fetching map output: bytes times hops; seconds by the rates of links; or hops, corrected by how long reduces took on each node"},
+	{
+		Name: "costs", Type: Choice, Default: "hops", Choices: []string{"hops", "links", "learned"},
+		Doc: "of fetching map output: bytes times hops; seconds by the rates of links; or hops, corrected by how long reduces took on each node",
+	},
 	{Name: "links", Type: Table, Unit: "MB/s", Min: 1e-6, Doc: "with costs=links: rate of each node's link, by the node's name; nodes " +
 		"that are not named have the fastest; none: as simulated"},
 }

@@ -35,8 +35,10 @@ var fifoInfo = Info{
 	Name: "fifo", Summary: "serves jobs in the order they came, with the nearest map, and does not wait",
 	Source: "Hadoop 3.4 FifoScheduler; Hadoop 1.2 JobQueueTaskScheduler",
 	Params: []Param{
-		{Name: "offRackPerHeartbeat", Type: Int, Default: "0", Unit: "maps",
-			Doc: "off-rack ones after which a node gets no more in a heartbeat; 0: no limit; Hadoop 1.2: 1"},
+		{
+			Name: "offRackPerHeartbeat", Type: Int, Default: "0", Unit: "maps",
+			Doc: "off-rack ones after which a node gets no more in a heartbeat; 0: no limit; Hadoop 1.2: 1",
+		},
 	},
 	Build: func(a Args) (Model, error) {
 		return PerNode{&fifo{offRackPerHeartbeat: int(a.Int("offRackPerHeartbeat"))}}, nil

@@ -155,8 +155,10 @@ func (c *Core) readCapacity(list []yarnclient.Node) (err error) {
 	var workers []traces.NodeFacts
 	for _, n := range list {
 		if c.byID[n.ID] != nil {
-			workers = append(workers, traces.NodeFacts{Node: traces.Node(n.Host),
-				Rack: n.Rack, MemoryBytes: n.Total.MemoryMB << 20, VCores: int32(n.Total.VCores)})
+			workers = append(workers, traces.NodeFacts{
+				Node: traces.Node(n.Host),
+				Rack: n.Rack, MemoryBytes: n.Total.MemoryMB << 20, VCores: int32(n.Total.VCores),
+			})
 		}
 	}
 	c.capacity.Timetable, err = c.Capacity.Timetable(workers)

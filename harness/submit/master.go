@@ -149,8 +149,10 @@ func environment(conf yarn.Conf) map[string]string {
 		env[name] = value
 	}
 	framework := func() {
-		for _, list := range []string{classpath(conf, "yarn.application.classpath", yarnClasspath),
-			classpath(conf, "mapreduce.application.classpath", mapredClasspath)} {
+		for _, list := range []string{
+			classpath(conf, "yarn.application.classpath", yarnClasspath),
+			classpath(conf, "mapreduce.application.classpath", mapredClasspath),
+		} {
 			for entry := range strings.SplitSeq(list, ",") {
 				if entry = strings.TrimSpace(entry); entry != "" {
 					add("CLASSPATH", entry)
@@ -188,8 +190,10 @@ func classpath(conf yarn.Conf, name, otherwise string) string {
 		list = otherwise
 	}
 	if crossPlatform(conf) {
-		for _, home := range []string{"HADOOP_CONF_DIR", "HADOOP_COMMON_HOME", "HADOOP_HDFS_HOME", "HADOOP_YARN_HOME",
-			"HADOOP_MAPRED_HOME"} {
+		for _, home := range []string{
+			"HADOOP_CONF_DIR", "HADOOP_COMMON_HOME", "HADOOP_HDFS_HOME", "HADOOP_YARN_HOME",
+			"HADOOP_MAPRED_HOME",
+		} {
 			list = strings.ReplaceAll(list, "$"+home, "{{"+home+"}}")
 		}
 	}

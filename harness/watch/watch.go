@@ -148,7 +148,8 @@ func (w *Watcher) oneName(blocks []hdfs.Block) {
 // Blocks returns the HDFS blocks of each of a job's splits, with the hosts of their
 // replicas. The error is fs.ErrNotExist if an input file does not exist.
 func (w *Watcher) Blocks(ctx context.Context, job string, splits []jobsplit.Split,
-	maxAge time.Duration) (map[jobsplit.Split][]hdfs.Block, error) {
+	maxAge time.Duration,
+) (map[jobsplit.Split][]hdfs.Block, error) {
 	return ask(ctx, w, question{"blocks", job}, maxAge, func(ctx context.Context) (map[jobsplit.Split][]hdfs.Block, error) {
 		located, err := w.SplitLocations(ctx, splits)
 		if err != nil {
@@ -167,7 +168,8 @@ func (w *Watcher) Blocks(ctx context.Context, job string, splits []jobsplit.Spli
 // and the call did not fail. Otherwise it makes the call again, by calling the function
 // in its argument call.
 func ask[T any](ctx context.Context, w *Watcher, q question, maxAge time.Duration,
-	call func(context.Context) (T, error)) (value T, err error) {
+	call func(context.Context) (T, error),
+) (value T, err error) {
 	w.mu.Lock()
 	now := time.Now()
 	a := w.newest[q]

@@ -229,8 +229,10 @@ func completions(jobs []Comparison, of func(*Comparison) bool) (completionMs, re
 }
 
 func added(a, b measure.Locality) measure.Locality {
-	return measure.Locality{Cache: a.Cache + b.Cache, Node: a.Node + b.Node, Rack: a.Rack + b.Rack, Off: a.Off + b.Off,
-		Unknown: a.Unknown + b.Unknown}
+	return measure.Locality{
+		Cache: a.Cache + b.Cache, Node: a.Node + b.Node, Rack: a.Rack + b.Rack, Off: a.Off + b.Off,
+		Unknown: a.Unknown + b.Unknown,
+	}
 }
 
 // tolerablePct is the greatest error in percent that needs no warning. Jobs that
@@ -259,10 +261,14 @@ func (a *Achieved) warnings() []string {
 		likely int64  // difference in bytes that reason explains
 		reason string // likely reason if the difference is no larger
 	}{
-		{"input", &s.Input, s.Maps.Got * 2 * traceplan.LineBytes,
-			"maps read whole lines and the buffer after them; small maps feel it, so a larger scale or a lower maxTasks helps"},
-		{"shuffle", &s.Shuffle, segments(a.Jobs) * segmentBytes,
-			"each reduce fetches a header from each map, whatever the map emits; a larger scale or a lower maxTasks helps"},
+		{
+			"input", &s.Input, s.Maps.Got * 2 * traceplan.LineBytes,
+			"maps read whole lines and the buffer after them; small maps feel it, so a larger scale or a lower maxTasks helps",
+		},
+		{
+			"shuffle", &s.Shuffle, segments(a.Jobs) * segmentBytes,
+			"each reduce fetches a header from each map, whatever the map emits; a larger scale or a lower maxTasks helps",
+		},
 		{"output", &s.Output, 0, ""},
 	} {
 		if math.Abs(x.ErrorPct) <= tolerablePct {

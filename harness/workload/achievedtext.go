@@ -23,8 +23,11 @@ func (a *Achieved) Doc() doc.Doc {
 		Amount
 		cell func(int64) doc.Cell
 	}{
-		{"input", s.Input, doc.Bytes}, {"shuffle", s.Shuffle, doc.Bytes}, {"output", s.Output, doc.Bytes},
-		{"maps", s.Maps, doc.Count[int64]}, {"reduces", s.Reduces, doc.Count[int64]},
+		{"input", s.Input, doc.Bytes},
+		{"shuffle", s.Shuffle, doc.Bytes},
+		{"output", s.Output, doc.Bytes},
+		{"maps", s.Maps, doc.Count[int64]},
+		{"reduces", s.Reduces, doc.Count[int64]},
 	} {
 		floors := none
 		if x.Floors > 0 {
@@ -47,8 +50,10 @@ func (a *Achieved) Doc() doc.Doc {
 			sums.Add(doc.Words("maps' locality: "+level), doc.Fixed(recorded[i], 0, "%"), none, doc.Fixed(got[i], 0, "%"))
 		}
 	}
-	worst := &doc.Table{Name: "worst jobs", Columns: []string{"worst jobs", "late", "labels", "input", "shuffle", "output",
-		"attempts more", ""}}
+	worst := &doc.Table{Name: "worst jobs", Columns: []string{
+		"worst jobs", "late", "labels", "input", "shuffle", "output",
+		"attempts more", "",
+	}}
 	for _, c := range a.worst(worstJobs) {
 		failed := none
 		if c.FailedJobs > 0 {

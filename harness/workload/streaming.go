@@ -92,8 +92,10 @@ func (w streaming) Twin(_ context.Context, cache config.Cache) (*Twin, error) {
 	ofMap.SleepMs = float64(time.Duration(w.Sleep).Milliseconds())
 	t := &Twin{
 		Workload: w.Label,
-		Costs: calibration.Workload{Workload: Costs(w.Workload), MapOutputPerByte: orOne(w.MapOutput),
-			ReduceOutputPerByte: orOne(w.Output), Map: ofMap, Reduce: cpu},
+		Costs: calibration.Workload{
+			Workload: Costs(w.Workload), MapOutputPerByte: orOne(w.MapOutput),
+			ReduceOutputPerByte: orOne(w.Output), Map: ofMap, Reduce: cpu,
+		},
 	}
 	t.copies(w.Workload, job)
 	_, files := w.files(path.Join("/heddle", w.Label), 0)
@@ -214,8 +216,10 @@ func (w *streamingLive) splits(ctx context.Context, input string) (lengths []int
 // askedOfSpec returns what a job is asked to do, floors included.
 func askedOfSpec(name string, s *synthetic.Spec, splits []int64) Asked {
 	t := s.Totals()
-	a := Asked{Job: name, Maps: s.Maps.Count, Reduces: s.Reduces.Count, ShuffleBytes: t.ShuffleBytes, OutputBytes: t.OutputBytes,
-		CPUMs: t.CPUMs}
+	a := Asked{
+		Job: name, Maps: s.Maps.Count, Reduces: s.Reduces.Count, ShuffleBytes: t.ShuffleBytes, OutputBytes: t.OutputBytes,
+		CPUMs: t.CPUMs,
+	}
 	for _, bytes := range splits {
 		a.InputBytes += bytes
 	}

@@ -179,8 +179,10 @@ func jobOf(j *traceplan.Job, sleepMs int64) Job {
 	}
 	for _, m := range j.Maps {
 		x.Maps = append(x.Maps, Split{File: m.File, OffsetBytes: m.OffsetBytes, LengthBytes: m.LengthBytes})
-		x.Work.Maps = append(x.Work.Maps, sim.Work{InputBytes: m.LengthBytes, OutputBytes: m.EmitBytes,
-			ComputeMs: milliseconds(m.CPUMs + sleepMs)})
+		x.Work.Maps = append(x.Work.Maps, sim.Work{
+			InputBytes: m.LengthBytes, OutputBytes: m.EmitBytes,
+			ComputeMs: milliseconds(m.CPUMs + sleepMs),
+		})
 		if p := (calibration.Phase{FixedMs: float64(m.CPUMs), SleepMs: float64(sleepMs)}); sleepMs > 0 {
 			x.Work.Maps[len(x.Work.Maps)-1].CoresPercent = p.CoresPercent(0)
 		}

@@ -91,8 +91,10 @@ func (l *traceLive) Submissions() []Submission {
 	list := make([]Submission, len(l.plan.Jobs))
 	for i := range list {
 		j := &l.plan.Jobs[i]
-		list[i] = Submission{Name: string(j.ID), Pool: j.Pool, Terms: l.workload.termsOf(j), At: j.At, Jobs: 1,
-			Asked: askedOf(j, l.specs[i])}
+		list[i] = Submission{
+			Name: string(j.ID), Pool: j.Pool, Terms: l.workload.termsOf(j), At: j.At, Jobs: 1,
+			Asked: askedOf(j, l.specs[i]),
+		}
 	}
 	return list
 }

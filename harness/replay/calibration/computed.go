@@ -27,7 +27,8 @@ type sample struct {
 // before its job's last map ended. If limits is not nil, it also subtracts the time
 // that links and disks need for the input.
 func computed(t *recorded.Trace, with sharing, startMs float64,
-	limits func(node traces.Node, level traces.Level, bytes int64) float64) []sample {
+	limits func(node traces.Node, level traces.Level, bytes int64) float64,
+) []sample {
 	busy := map[traces.Node]*load{}
 	host := &load{cores: with.host, contention: with.contention}
 	for _, n := range t.Nodes {
@@ -79,8 +80,10 @@ func computed(t *recorded.Trace, with sharing, startMs float64,
 		}
 		p := at(j, a)
 		start := startMs - float64(p.from-a.Start)/1e6
-		s := sample{workload: j.Kind(), kind: a.Kind, level: a.Level, tookMs: float64(p.to-p.from) / 1e6,
-			ms: b.between(p.from, p.to), cpuMs: a.CPUMs() / b.slowedBetween(p.from, p.to), lastPart: b.before(p.to)}
+		s := sample{
+			workload: j.Kind(), kind: a.Kind, level: a.Level, tookMs: float64(p.to-p.from) / 1e6,
+			ms: b.between(p.from, p.to), cpuMs: a.CPUMs() / b.slowedBetween(p.from, p.to), lastPart: b.before(p.to),
+		}
 		if s.kind == traces.Map {
 			s.bytes = task.Input()
 			if limits != nil {

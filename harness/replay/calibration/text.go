@@ -16,8 +16,11 @@ func (c *Calibration) Doc() doc.Doc {
 		name string
 		Figure
 	}{
-		{amStartCost.name, c.AMStart}, {finishCost.name, c.Finish}, {turnoverCost.name, c.Turnover},
-		{labelCost.name, c.Label}, {taskStartCost.name, c.TaskStart},
+		{amStartCost.name, c.AMStart},
+		{finishCost.name, c.Finish},
+		{turnoverCost.name, c.Turnover},
+		{labelCost.name, c.Label},
+		{taskStartCost.name, c.TaskStart},
 	} {
 		if f.Samples == 0 {
 			costs.Add(doc.Words(f.name+" (default)"), doc.Words("-"), doc.Count(0), doc.Words("-"))
@@ -25,8 +28,10 @@ func (c *Calibration) Doc() doc.Doc {
 		}
 		costs.Add(doc.Words(f.name), doc.Fixed(f.Value, 0, "ms"), doc.Count(f.Samples), doc.Fixed(f.Error, 0, "ms"))
 	}
-	phases := &doc.Table{Name: "phases", Columns: []string{"workload", "phase",
-		"takes alone", "attempts", "deviation", "for want of cores", "corrected by", "by locality, against node"}}
+	phases := &doc.Table{Name: "phases", Columns: []string{
+		"workload", "phase",
+		"takes alone", "attempts", "deviation", "for want of cores", "corrected by", "by locality, against node",
+	}}
 	for _, x := range c.Workloads {
 		for _, p := range []struct {
 			name string
@@ -53,7 +58,15 @@ func (c *Calibration) Doc() doc.Doc {
 				doc.Signed(100*(p.Corrected-1), 1, "%"), doc.Words(strings.Join(levels, ", ")))
 		}
 	}
-	var facts doc.List
+	list := doc.Doc{doc.Text(fmt.Sprintf("fitted to %d traces", len(c.Traces))), costs, phases, c.facts()}
+	if c.Load != nil {
+		list = append(list, c.Load.Doc()...)
+	}
+	return append(list, doc.Warnings(c.Warnings))
+}
+
+// facts returns a sentence for each cost that has no samples of its own: shared cores and rates.
+func (c *Calibration) facts() (facts doc.List) {
 	switch {
 	case c.HostCores > 0:
 		text := fmt.Sprintf("Attempts on all nodes share %.3g cores of the machine", c.HostCores)
@@ -75,8 +88,11 @@ func (c *Calibration) Doc() doc.Doc {
 	for _, r := range []struct {
 		name, what string
 		rate       int64
-	}{{"disk", "A node's disk", c.DiskBytesPerSec}, {"link", "A node's link", c.LinkBytesPerSec},
-		{"uplink", "A rack's uplink", c.UplinkBytesPerSec}} {
+	}{
+		{"disk", "A node's disk", c.DiskBytesPerSec},
+		{"link", "A node's link", c.LinkBytesPerSec},
+		{"uplink", "A rack's uplink", c.UplinkBytesPerSec},
+	} {
 		switch {
 		case slices.Contains(c.FittedRates, r.name):
 			facts = append(facts, fmt.Sprintf("%s moves %.3g MB/s, fitted to what maps take by locality.", r.what, float64(r.rate)/1e6))
@@ -84,9 +100,5 @@ func (c *Calibration) Doc() doc.Doc {
 			facts = append(facts, fmt.Sprintf("%s moves %.3g MB/s, as given.", r.what, float64(r.rate)/1e6))
 		}
 	}
-	list := doc.Doc{doc.Text(fmt.Sprintf("fitted to %d traces", len(c.Traces))), costs, phases, facts}
-	if c.Load != nil {
-		list = append(list, c.Load.Doc()...)
-	}
-	return append(list, doc.Warnings(c.Warnings))
+	return facts
 }

@@ -191,8 +191,10 @@ func replayLines(in io.Reader, each func(after time.Duration, actions []steer.Ac
 	if head.Recording != recordingFormat {
 		return fmt.Errorf("read recording: format %d, this version reads %d", head.Recording, recordingFormat)
 	}
-	o := steer.Options{Actuator: head.Actuator, Splits: head.Splits, Setup: head.Setup,
-		Origin: head.Origin, RM: head.RM, Nodes: head.Nodes, Capacity: head.Capacity, Seed: head.Seed}
+	o := steer.Options{
+		Actuator: head.Actuator, Splits: head.Splits, Setup: head.Setup,
+		Origin: head.Origin, RM: head.RM, Nodes: head.Nodes, Capacity: head.Capacity, Seed: head.Seed,
+	}
 	if head.Model.Model == config.ModelExternal { // a file must not start a program
 		return errors.New("replay recording: a program of its own decided, which is not started again for a recording")
 	}
