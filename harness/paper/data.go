@@ -337,8 +337,9 @@ func (g *Grid) KthSaved(k int, a, b string) (column int, e stats.Estimate) {
 	}
 	e = stats.KthLargest(k, speeds)
 	column = slices.IndexFunc(speeds, func(x stats.Estimate) bool { return x.Value == e.Value })
+	bounded := e.Bounded() && e.Lo > 0
 	e.Value, e.Lo, e.Hi = 100*(1-1/e.Value), 100*(1-1/e.Lo), 100*(1-1/e.Hi)
-	if !(e.Lo <= e.Hi) || math.IsInf(e.Lo, 0) { // no bounds of a ratio are none of what is saved
+	if !bounded { // no bounds of a ratio are none of what is saved
 		e.Lo, e.Hi = math.Inf(-1), math.Inf(1)
 	}
 	return column, e

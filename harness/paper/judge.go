@@ -102,7 +102,7 @@ func (c *Criterion) NeedsNoMethod() bool {
 // method (Check, ReportOnly) has no controls.
 func (d *Data) judge(claim *Claim) (*Criterion, error) {
 	d.asked = false
-	effects := claim.Effects(d)
+	effects := claim.effects(d)
 	if d.err == nil && len(effects) == 0 {
 		d.err = errNoCases
 	}
@@ -179,10 +179,23 @@ func statedNumber(published string) (float64, bool) {
 	return x, err == nil && !math.IsNaN(x) && !math.IsInf(x, 0)
 }
 
+// effects returns what the claim asks for. An effect for which a few seeds have one and
+// the same value has no interval, since only their number speaks for it. A check may be
+// exact.
+func (c *Claim) effects(d *Data) []Effect {
+	list := c.Effects(d)
+	for i := range list {
+		if e := &list[i]; c.Kind != Check && e.Lo == e.Hi && e.Value != e.None && e.N > 0 && e.N < stats.MinRanks {
+			e.Lo, e.Hi = math.Inf(-1), math.Inf(1)
+		}
+	}
+	return list
+}
+
 // judgeControl judges a claim with a control in the claimant's place.
 func (d *Data) judgeControl(claim *Claim, control *Scheduler) (*ControlResult, error) {
 	in := d.with(control)
-	effects := claim.Effects(in)
+	effects := claim.effects(in)
 	if in.err != nil {
 		return nil, fmt.Errorf("%s with %s: %w", claim.ID, control.Label, in.err)
 	}
@@ -300,7 +313,8 @@ func notTestable(seeds int) string {
 }
 
 // seedsToTell returns about how many seeds would tell whether the effect is as asked, 0
-// if that is not known. An effect of the size asked for is told from none. Equivalence is
+// if that is not known. An effect of the size asked for is told from none, and
+// for non-inferiority one of the size found. Equivalence is
 // told if the interval is so narrow that it fits between the band's middle and an end of
 // it; an interval that does so already needs to keep clear of the end that it is at.
 func (e *Effect) seedsToTell() int {
@@ -309,6 +323,9 @@ func (e *Effect) seedsToTell() int {
 	}
 	deviation := (e.Hi - e.Lo) / 4 * math.Sqrt(float64(e.N)) // an interval reaches about two standard errors to each side
 	apart := e.Least - e.None
+	if e.nonInferiority() {
+		apart = e.Value - e.None
+	}
 	if e.equivalence() {
 		apart = (e.Band[1] - e.Band[0]) / 2
 		if n := stats.PairsToTell(deviation, apart); n <= e.N {

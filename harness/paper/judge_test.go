@@ -45,6 +45,9 @@ var effectCases = []struct {
 	{"equal without bounds", Effect{Estimate: estimate(0, math.Inf(-1), math.Inf(1)), Band: [2]float64{-2, 2}}, NotTestable},
 	{"holds in spite of the room", Effect{Estimate: estimate(12, 8, 16), Least: 9, Room: Exactly(8), RoomWhy: "x"}, Holds},
 	{"nothing, however narrow", Effect{Estimate: estimate(0, -0.01, 0.01)}, Fails},
+	{"no worse by more than a little, or worse", Effect{Estimate: estimate(0, -0.03, 0.04), None: -0.02, Least: -0.02}, NotTestable},
+	{"no worse by more than a little", Effect{Estimate: estimate(0, -0.01, 0.04), None: -0.02, Least: -0.02}, Holds},
+	{"a proven value", Effect{Estimate: Exactly(0.3), Least: 0.2}, Holds},
 	{"nothing, no width", Effect{Estimate: estimate(0, 0, 0)}, Fails},
 	{"nothing, and not the size", Effect{Estimate: estimate(1, -1, 3), Least: 9}, Fails},
 	{"nothing or the size, without room", Effect{Estimate: estimate(4, -1, 9), Least: 9, Room: Exactly(8), RoomWhy: "x"}, Ceiling},
@@ -247,7 +250,7 @@ func TestChanceIsSaid(t *testing.T) {
 		return []Effect{{What: "hardly", Estimate: estimate(-1, -1.9, -0.1)}, {What: "clearly", Estimate: estimate(-1, -1.5, -0.5)}, {What: "not", Estimate: estimate(-1, -3, 1)}}
 	}
 	c := judged(t, p, 0)
-	for i, want := range []string{"fails, not reversed: with all effects -2.10 to 0.10", "reversed", "fails"} {
+	for i, want := range []string{"fails, not reversed: with all effects -2.13 to 0.13", "reversed", "fails"} {
 		if got := c.Effects[i].verdict().String(); got != want {
 			t.Errorf("%s: %q, want %q", c.Effects[i].What, got, want)
 		}

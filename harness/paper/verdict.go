@@ -1,7 +1,6 @@
 package paper
 
 import (
-	"math"
 	"slices"
 
 	"heddle/harness/stats"
@@ -31,7 +30,8 @@ type Effect struct {
 	stats.Estimate
 	// None is the value if there is no effect: 0, or 1 for a ratio. Least is the
 	// smallest value asked for; it is not below None. Most, if above 0, is the
-	// largest.
+	// largest. With None at another value and Least equal to it, such as -0.02, an effect
+	// asks for non-inferiority: to be worse by less than that.
 	None, Least, Most float64
 	// Band, if it is not empty, asks for equivalence instead of an effect: that
 	// the whole interval lies between these two values. None, Least and Most then
@@ -79,6 +79,8 @@ func (e *Effect) Sign() Sign {
 
 func (e *Effect) equivalence() bool { return e.Band != [2]float64{} }
 
+func (e *Effect) nonInferiority() bool { return e.Least == e.None && e.None != 0 && e.None != 1 }
+
 // Has says whether there is room for an effect of the size asked for.
 type Has string
 
@@ -106,8 +108,9 @@ func (e *Effect) HasRoom() Has {
 
 // rules are tried in this order; the first that applies gives the verdict on an
 // effect. If none does, the effect fails. An effect holds by its value and by an interval that excludes "no
-// effect"; how wide the interval is does not matter otherwise. Equivalence has
-// no third way: it is shown, its opposite is, or the interval is too wide to tell.
+// effect"; how wide the interval is does not matter otherwise. Equivalence and
+// non-inferiority have no third way: it is shown, its opposite is, or the interval is too
+// wide to tell.
 var rules = []struct {
 	verdict Verdict
 	applies func(*Effect) bool
@@ -119,7 +122,9 @@ var rules = []struct {
 	}},
 	{Ceiling, func(e *Effect) bool { return e.HasRoom() == HasNoRoom }},
 	{Direction, func(e *Effect) bool { return e.Sign() == Shown }},
-	{NotTestable, func(e *Effect) bool { return e.equivalence() || e.Least > e.None && e.Hi >= e.Least }},
+	{NotTestable, func(e *Effect) bool {
+		return e.equivalence() || e.nonInferiority() || e.Least > e.None && e.Hi >= e.Least
+	}},
 }
 
 // Verdict judges one effect.
@@ -205,9 +210,10 @@ func together(effects []Effect) []Verdict {
 	return list
 }
 
-// among returns the effect with its interval as one of n.
+// among returns the effect with its interval as one of n, by Student's distribution with
+// the seeds' degrees of freedom.
 func (e Effect) among(n int) Effect {
-	widen := math.Erfinv(1-(1-stats.Level)/float64(n)) / math.Erfinv(stats.Level)
+	widen := stats.Widening(n, float64(e.N-1))
 	e.Lo, e.Hi = e.Value-(e.Value-e.Lo)*widen, e.Value+(e.Hi-e.Value)*widen
 	return e
 }

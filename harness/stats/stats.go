@@ -167,7 +167,7 @@ func moments(xs []float64) (mean, variance float64) {
 	if len(xs) < 2 {
 		return mean, math.NaN()
 	}
-	if slices.Min(xs) == slices.Max(xs) { // for equal values, return the value itself, since only rounding would make a difference
+	if lo, hi := slices.Min(xs), slices.Max(xs); hi-lo <= 1e-12*max(math.Abs(lo), math.Abs(hi)) { // only rounding makes a difference
 		return xs[0], 0
 	}
 	for _, x := range sorted {
@@ -179,6 +179,16 @@ func moments(xs []float64) (mean, variance float64) {
 // Margin returns how far an interval at [Level] extends to each side of a value with
 // this standard error, by Student's distribution with these degrees of freedom.
 func Margin(stderr, freedom float64) float64 { return tQuantile(freedom) * stderr }
+
+// Widening returns how many times as wide an interval at [Level] must be to be one of n
+// that hold together (Bonferroni's rule). Without degrees of freedom it is that of the
+// normal distribution.
+func Widening(n int, freedom float64) float64 {
+	if freedom < 1 {
+		return math.Erfinv(1-(1-Level)/float64(n)) / math.Erfinv(Level)
+	}
+	return tQuantileAt((1-Level)/float64(n), freedom) / tQuantile(freedom)
+}
 
 // tQuantile returns how many standard errors a two-sided interval at [Level]
 // extends to each side, by Student's distribution with the given degrees of

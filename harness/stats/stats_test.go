@@ -253,3 +253,24 @@ func TestNoSpread(t *testing.T) {
 		}
 	}
 }
+
+// TestWidening compares widened intervals with Student's quantiles from tables (R's qt): of
+// 6 seeds at 97.5 % 2.5706, and as one of 5 at 99.5 % 4.0321; without seeds 1.96 and 2.5758.
+func TestWidening(t *testing.T) {
+	for _, x := range []struct{ freedom, want float64 }{{5, 4.0321 / 2.5706}, {-1, 2.5758 / 1.9600}} {
+		if got := Widening(5, x.freedom); math.Abs(got-x.want) > 1e-3 {
+			t.Errorf("%v degrees of freedom: 5 together are %v times as wide, want %v", x.freedom, got, x.want)
+		}
+	}
+	if got := Widening(1, 5); got != 1 {
+		t.Errorf("one alone is %v times as wide", got)
+	}
+}
+
+// TestEqualButForRounding has values that differ in the 15th digit count as equal: a few of
+// them have no interval of their difference.
+func TestEqualButForRounding(t *testing.T) {
+	if c := PairedDifference([]float64{0, 0}, []float64{0.3, 0.1 + 0.2}); c.Bounded() {
+		t.Errorf("two equal differences: %+v, want no interval", c.Estimate)
+	}
+}

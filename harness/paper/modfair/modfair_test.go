@@ -134,7 +134,7 @@ func TestClaims(t *testing.T) {
 		{"maps of equal time", 0.8, map[string]float64{original: 100, modified: 50}, map[string]paper.Verdict{"F1": paper.Holds, "F5": paper.Holds}},
 		{"slower", 2, map[string]float64{original: 100, modified: 150, fifo: 120}, map[string]paper.Verdict{"F1": paper.Reversed, "F2": paper.Reversed, "F3": paper.Reversed, "F4": paper.Reversed}},
 	} {
-		r, err := Paper().Run(t.Context(), paper.Options{Seed: 1, Seeds: 6, Simulate: times(c.times, c.power)})
+		r, err := Paper().Run(t.Context(), paper.Options{Seed: 1, Seeds: 12, Simulate: times(c.times, c.power)})
 		if err != nil {
 			t.Fatal(err)
 		}
