@@ -179,6 +179,9 @@ var former = map[string]string{
 	"paper model-param":  "use --set MODEL.NAME=VALUE",
 	"paper axes":         "use --set axes=AXIS,AXIS",
 	"paper full":         "use --set full=true",
+	"paper live":         "--experiments DIR writes the paper's experiments, and heddle run runs them",
+	"paper live-run":     "use heddle compare RUN",
+	"paper dry-run":      "--experiments DIR writes the paper's experiments, and heddle run --dry-run forecasts them",
 	"doctor fix-plan":    "doctor prints the property, its value, the file and the daemon to restart of what is missing",
 	"run serve":          "RUN/report.html is kept up to date while the run goes on",
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -56,11 +57,7 @@ type paperOptions struct {
 	Matrix   bool     `flag:"matrix" text:"judge the claims in many readings: as printed, those with a name, one axis at a time, and all pairs of values"`
 	Output   string   `flag:"output,o" text:"also write an offline HTML page to FILE, which must not exist" of:"FILE"`
 	Pictures string   `flag:"pictures" text:"also draw each figure, and how the model learns, as SVG files in the folder DIR" of:"DIR"`
-	Live     bool     `flag:"live" text:"run the paper's experiment on a cluster, and print the results" heading:"On a cluster"`
-	DryRun   bool     `flag:"dry-run" text:"with --live, print how many repeats are needed, and run nothing on the cluster" heading:"On a cluster"`
-	LiveRun  string   `flag:"live-run" text:"print the results of the run in DIR, finished or not" of:"DIR" heading:"On a cluster"`
-	Cluster  string   `flag:"cluster" text:"with --live, the CLUSTER file or lab" of:"CLUSTER" without:"the experiment's" heading:"On a cluster"`
-	verified
+	Write    string   `flag:"experiments" text:"write the paper's experiments for a cluster to the folder DIR, for heddle run" of:"DIR"`
 	named
 	printed
 }
@@ -90,8 +87,7 @@ With --matrix it judges the claims in many readings of the paper. For example:
    heddle paper clqlmrs --matrix --set axes=reward,disk C2
    heddle paper clqlmrs --reading repaired --set containers=ram --also capacity
    heddle paper clqlmrs -o clqlmrs.html --pictures pictures
-   heddle paper clqlmrs --live             its experiment on a cluster, at a lab's size
-   heddle paper clqlmrs --live-run RUN-FOLDER
+   heddle paper clqlmrs --experiments clqlmrs     its experiment for a lab, with claims as thresholds
    heddle paper clqlmrs --json | jq '.criteria[] | {id, verdict, neededMethod}'`,
 	}, &paperOptions{Seed: 1}, runPaper)
 }
@@ -111,33 +107,24 @@ func runPaper(c *cli.Context, o *paperOptions, args []string) (err error) {
 		return usagef("no paper %q; %s", args[0], nearest.Hint(args[0], paperNames()))
 	}
 	p := papers[i]()
-	live := o.Live || o.LiveRun != ""
-	switch {
-	case p.Live == nil && live:
-		return usagef("--live, --live-run: paper %s has no experiment for a cluster", p.Name)
-	case o.Matrix && o.Reading != "":
+	if o.Matrix && o.Reading != "" {
 		return usagef("--reading: a matrix has all readings; want it without --matrix")
-	case o.DryRun && !o.Live:
-		return usagef("--dry-run: want --live with it")
+	}
+	if o.Write != "" {
+		if err := os.CopyFS(o.Write, p.Experiments); err != nil {
+			return usagef("write experiments of paper %s: %w", p.Name, err)
+		}
+		next(c, "heddle run --dry-run", filepath.Join(o.Write, "live.yaml"))
+		return nil
 	}
 	if err := absent(o.Output); err != nil {
 		return err
 	}
-	var r paperResult
-	var root string
-	switch {
-	case o.DryRun:
-		if r, err = paperForecast(c, o, p, strings.Join(args[1:], " ")); err == nil {
-			err = show(c, r)
-		}
+	root, err := newRun(o.Runs, o.RunName)
+	if err != nil {
 		return err
-	case live:
-		r, err = livePaper(c, o, p, args[1:])
-	default:
-		if root, err = newRun(o.Runs, o.RunName); err == nil {
-			r, err = simulatedPaper(c, o, p, args[1:])
-		}
 	}
+	r, err := simulatedPaper(c, o, p, args[1:])
 	if err != nil {
 		return err
 	}

@@ -3,12 +3,14 @@ package cmd
 import (
 	"bytes"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
 
+	"heddle/harness/config"
 	"heddle/harness/measure"
 	"heddle/harness/paper"
 	"heddle/harness/sim"
@@ -80,21 +82,15 @@ func thirdPaper() *paper.Paper {
 			bar, e := d.Best(more(5))
 			return fmt.Sprintf("Patience gains %.0f points over %s.", e.Value, bar)
 		},
-		Live: &paper.Live{
-			Files: fstest.MapFS{
-				paper.ExperimentFile: {Data: []byte("actuator: labels\nmodels: [fifo, delay]\nworkloads: [{name: wordcount, size: 32MiB, reduces: 1}]\nrepeats: 2\n")},
-				paper.LabFile:        {Data: []byte("rates: {disk: 80MB/s, link: 200Mbit, uplink: 60Mbit}\nmachines: {nodes: 3, racks: 1, slots: 2, container: 512MiB, blockSize: 4MiB, replication: 1, nmHeartbeat: 200ms, amHeartbeat: 200ms}\n")},
-			},
-			Explain: func(t *paper.LiveTable) []string {
-				return []string{"delay saves " + paper.Text(t.Saved("wordcount", "fifo", "delay"), "%")}
-			},
+		Experiments: fstest.MapFS{
+			"live.yaml": {Data: []byte("actuator: labels\nmodels: [fifo, delay]\nworkloads: [{name: wordcount, size: 32MiB, reduces: 1}]\nthresholds: {nodeLocal: delay > fifo}\nrepeats: 2\n")},
+			"lab.yaml":  {Data: []byte("rates: {disk: 80MB/s, link: 200Mbit, uplink: 60Mbit}\nmachines: {nodes: 3, racks: 1, slots: 2, container: 512MiB, blockSize: 4MiB, replication: 1, nmHeartbeat: 200ms, amHeartbeat: 200ms}\n")},
 		},
 	}
 }
 
 // TestThirdPaper adds a paper by a line in the list of papers. The command then
-// lists it, simulates it in all readings, forecasts its live experiment and reads
-// the table of a run.
+// lists it, simulates it in all readings and writes its experiment for a cluster.
 func TestThirdPaper(t *testing.T) {
 	kept := papers
 	defer func() { papers = kept }()
@@ -112,15 +108,9 @@ func TestThirdPaper(t *testing.T) {
 		}},
 		{"paper third T1 --seeds 6 --set pause=long --set delay.nodeSkips=0 --json", []string{`"neededMethod": false`, `"best": "Lucky"`, `"delay.nodeSkips": "0"`}},
 		{"paper third --matrix --seeds 6", []string{"as printed, skips=0", "as printed, pause=long", "Local of Patient: 96.5 % as printed", "come out 2 times, in size or in direction, and need its method"}},
-		{"paper third --live --dry-run", []string{"4 trials", "in jobCompletion", "wordcount fifo, delay"}},
-		{"run --simulate --runs DIR --run-name live --cluster DIR/lab.yaml DIR/live.yaml", []string{"r02-wordcount-delay"}},
-		{"paper third --live-run DIR/live", []string{"wordcount fifo 2 ", "of which master", "delay saves "}},
+		{"paper third --experiments DIR/third-files", nil},
+		{"run --dry-run --cluster DIR/third-files/lab.yaml DIR/third-files/live.yaml", []string{"4 trials", "wordcount fifo, delay"}},
 	} {
-		if strings.HasPrefix(c.args, "run") {
-			if err := thirdPaper().Live.Write(dir); err != nil {
-				t.Fatal(err)
-			}
-		}
 		var out bytes.Buffer
 		app := newApp()
 		app.Writer, app.ErrWriter = &out, &bytes.Buffer{}
@@ -143,6 +133,34 @@ func TestThirdPaper(t *testing.T) {
 	for _, file := range []string{"third/measures.jsonl", "page.html"} {
 		if text, err := os.ReadFile(filepath.Join(dir, file)); err != nil || !strings.Contains(string(text), "Patient") {
 			t.Errorf("%s does not have the paper's scheduler: %v", file, err)
+		}
+	}
+}
+
+// TestPaperExperiments: each paper's experiments for a cluster can be read, steer through labels,
+// and have thresholds; each names models of its own, and the lab that it is made for is described.
+func TestPaperExperiments(t *testing.T) {
+	for _, of := range papers {
+		p := of()
+		files, err := fs.Glob(p.Experiments, "*.yaml")
+		if err != nil || len(files) < 2 {
+			t.Errorf("%s: experiments %v, error %v", p.Name, files, err)
+		}
+		for _, file := range files {
+			data, err := fs.ReadFile(p.Experiments, file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if file == "lab.yaml" {
+				if c, err := config.ParseCluster(file, data); err != nil || c.Machines == nil {
+					t.Errorf("%s: %s: %+v, error %v", p.Name, file, c, err)
+				}
+				continue
+			}
+			e, err := config.ParseExperiment(file, data)
+			if err != nil || e.Actuator != "labels" || e.Thresholds.Len() == 0 {
+				t.Errorf("%s: %s: error %v; want labels and thresholds", p.Name, file, err)
+			}
 		}
 	}
 }

@@ -233,6 +233,9 @@ func (d *decoder) structure(n *yaml.Node, v reflect.Value, path string) {
 			key = measure.Spelt(key)
 		}
 		field, ok := fields[key]
+		if begin, _, dotted := strings.Cut(key, "."); !ok && dotted {
+			field, ok = fields[begin+"."+anyName]
+		}
 		if !ok {
 			d.report(at, path, "unknown key %q; %s", key, nearest.Hint(key, known))
 			return
@@ -255,9 +258,13 @@ func (d *decoder) structure(n *yaml.Node, v reflect.Value, path string) {
 // listed is a map whose keys stand in a file beside those of the struct that has
 // the map, and are of a list that is not in this package.
 type listed interface {
-	// keys returns the keys that the map may have, each with its description.
+	// keys returns the keys that the map may have, each with its description. One that ends
+	// with anyName stands for all that begin alike.
 	keys() map[string]string
 }
+
+// anyName stands for any name at the end of a key.
+const anyName = "NAME"
 
 // element reads a value of a map.
 func (d *decoder) element(n *yaml.Node, m reflect.Value, key, path string) {

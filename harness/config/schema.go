@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -136,7 +137,8 @@ func textOf(pointer any) object {
 		return object{"type": "string", "pattern": `^` + thresholdPattern}
 	case *namedThreshold:
 		limit := strings.TrimPrefix(thresholdPattern, ` *([^ <>]+ *)?`)
-		return object{"type": "string", "pattern": `^ *(` + strings.Join(measure.Names(), "|") + `) *` + limit}
+		names := strings.Join(append(measure.Names(), regexp.QuoteMeta(measure.NotePrefix)+`[^ <>]+`), "|")
+		return object{"type": "string", "pattern": `^ *(` + names + `) *` + limit}
 	}
 	return nil
 }
@@ -193,7 +195,7 @@ func typeOf(v reflect.Value, tag reflect.StructTag) object {
 }
 
 func structureOf(v reflect.Value, tag reflect.StructTag) object {
-	properties, required := object{}, []string{}
+	properties, patterns, required := object{}, object{}, []string{}
 	_, grids := reflect.New(v.Type()).Interface().(gridded)
 	for _, f := range keysOf(v.Type()) {
 		name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
@@ -202,7 +204,11 @@ func structureOf(v reflect.Value, tag reflect.StructTag) object {
 			for name, text := range list.keys() {
 				element := typeOf(reflect.Zero(f.Type.Elem()), "")
 				element["description"] = text
-				properties[name] = element
+				if begin, any := strings.CutSuffix(name, anyName); any {
+					patterns["^"+regexp.QuoteMeta(begin)+"."] = element
+				} else {
+					properties[name] = element
+				}
 			}
 			continue
 		}
@@ -215,6 +221,9 @@ func structureOf(v reflect.Value, tag reflect.StructTag) object {
 		}
 	}
 	s := object{"type": "object", "properties": properties, "additionalProperties": false}
+	if len(patterns) > 0 {
+		s["patternProperties"] = patterns
+	}
 	if len(required) > 0 {
 		s["required"] = required
 	}

@@ -49,7 +49,7 @@ func (t *namedThreshold) UnmarshalText(data []byte) error {
 	text := strings.TrimSpace(string(data))
 	i := max(0, strings.IndexAny(text, "<>"))
 	t.metric = measure.Spelt(strings.TrimSpace(text[:i]))
-	if _, ok := (metricThresholds{}).keys()[t.metric]; !ok {
+	if _, err := measure.Find([]string{t.metric}); err != nil || i == 0 {
 		return fmt.Errorf("read threshold %q: %q is no metric; want a limit such as makespan < 60", text, t.metric)
 	}
 	return t.Threshold.UnmarshalText([]byte(text[i:]))
@@ -65,6 +65,7 @@ func (metricThresholds) keys() map[string]string {
 		}
 		texts[m.Name] += "."
 	}
+	texts[measure.NotePrefix+anyName] = "A figure that the scheduler model notes, such as notes.rightPct."
 	return texts
 }
 

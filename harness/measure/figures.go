@@ -83,6 +83,8 @@ type Figures struct {
 	// long reduces held all slots while maps of their own jobs waited.
 	KilledMs  float64 `json:"killedMs,omitempty"`
 	StarvedMs float64 `json:"starvedMs,omitempty"`
+	// Notes are the scheduler model's own figures, such as learned delays.
+	Notes map[string]float64 `json:"-"`
 
 	// The metrics of these names; not a number if they are not known.
 	nodeTasks, nodeLoad, nodeRunnable float64

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"heddle/harness/nearest"
 	"heddle/harness/stats"
@@ -179,6 +180,10 @@ func Find(names []string) ([]Metric, error) {
 			chosen = append(chosen, all...)
 			continue
 		}
+		if note, ok := strings.CutPrefix(name, NotePrefix); ok && note != "" {
+			chosen = append(chosen, noted(note))
+			continue
+		}
 		i := slices.IndexFunc(all, func(m Metric) bool { return m.Name == Spelt(name) })
 		if i < 0 {
 			return nil, fmt.Errorf("unknown metric %q; %s", name, nearest.Hint(name, Names()))
@@ -186,6 +191,22 @@ func Find(names []string) ([]Metric, error) {
 		chosen = append(chosen, all[i])
 	}
 	return chosen, nil
+}
+
+// NotePrefix begins the name of a metric that is a figure of a scheduler model's own, such as
+// notes.rightPct. Trials whose model notes no such figure have no value.
+const NotePrefix = "notes."
+
+func noted(note string) Metric {
+	return Metric{Name: NotePrefix + note, Text: "what the scheduler model notes as " + note, value: func(trials []*Figures) float64 {
+		sum, n := 0.0, 0.0
+		for _, f := range trials {
+			if x, ok := f.Notes[note]; ok {
+				sum, n = sum+x, n+1
+			}
+		}
+		return sum / n
+	}}
 }
 
 // Names returns the names of all metrics.

@@ -2,8 +2,6 @@ package paper
 
 import (
 	"fmt"
-	"math"
-	"slices"
 	"strings"
 
 	"heddle/harness/doc"
@@ -14,19 +12,10 @@ import (
 // verdicts on the claims, each figure or table with the published numbers, and how the
 // paper was read.
 func (r *Report) Doc() doc.Doc {
-	d := doc.Doc{doc.Heading(r.Title), r.opening(), doc.Text(r.Source)}
-	if r.Live == nil {
-		d = append(
-			d,
-			doc.Text(
-				fmt.Sprintf(
-					"Reading: %s. %d seeds from %d; means with their 95 %% interval over seeds.",
-					r.Reading+besides(r.Changed),
-					r.Seeds,
-					r.Seed,
-				),
-			),
-		)
+	d := doc.Doc{
+		doc.Heading(r.Title), r.opening(), doc.Text(r.Source),
+		doc.Text(fmt.Sprintf("Reading: %s. %d seeds from %d; means with their 95 %% interval over seeds.",
+			r.Reading+besides(r.Changed), r.Seeds, r.Seed)),
 	}
 	d = append(d, claims(r.Criteria)...)
 	if lines := strings.Split(r.Summary, "\n"); len(lines) > 1 {
@@ -36,9 +25,6 @@ func (r *Report) Doc() doc.Doc {
 	}
 	for _, f := range r.Figures {
 		d = append(d, f.parts()...)
-	}
-	if r.Live != nil {
-		return append(d, r.Live.parts()...)
 	}
 	var axes, facts doc.List
 	if r.Changed != "" {
@@ -343,51 +329,4 @@ func (m *Matrix) table() *doc.Table {
 		}
 	}
 	return t
-}
-
-// shown returns the columns of a live table, and how many stand side by side. Metrics of
-// replays are left out if none is known; their names are long.
-func (t *LiveTable) shown() (list []liveColumn, width int) {
-	width = liveWidth
-	for _, c := range t.columns {
-		replayed := strings.HasSuffix(c.name, replayed)
-		if replayed {
-			width = liveNarrow
-		}
-		if !replayed || slices.ContainsFunc(t.Rows, func(r LiveRow) bool { return !math.IsNaN(float64(c.of(&r).Value)) }) {
-			list = append(list, c)
-		}
-	}
-	return list, width
-}
-
-// parts returns the table of a live run, its remarks and its warnings.
-func (t *LiveTable) parts() doc.Doc {
-	d := doc.Doc{doc.Heading("Live: " + t.Run + ", means over repeats with their 95 % interval")}
-	for columns := range slices.Chunk(t.shown()) {
-		x := &doc.Table{Name: "live", Columns: []string{"workload", "model", "n"}}
-		for _, c := range columns {
-			x.Columns = append(x.Columns, c.name)
-		}
-		for i := range t.Rows {
-			r := &t.Rows[i]
-			row := []doc.Cell{doc.Words(r.Workload), doc.Words(r.Model), doc.Count(r.Runs)}
-			for _, c := range columns {
-				row = append(row, c.of(r).in(c.unit))
-			}
-			x.Add(row...)
-		}
-		d = append(d, x)
-	}
-	return append(
-		d,
-		doc.Notes{
-			"completion: as the jobs' history says. turnaround: as the ResourceManager says, from submission to the end of the " +
-				"ApplicationMaster; of which master: until that is up. saves: turnaround, or completion where that is not known, against the " +
-				"first model of the workload, repeat by repeat. cache, local: where the map's block was when it started. adherence: decisions " +
-				"that were carried out. decision: median time from a decision to its container. predicted: replays calibrated on the other repeats.",
-		},
-		doc.Notes(t.Remarks()),
-		doc.Warnings(t.Warnings),
-	)
 }

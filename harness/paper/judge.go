@@ -268,15 +268,6 @@ func (e *Effect) json(v Verdict) EffectJSON {
 	return x
 }
 
-// Said says in words what was found of an effect, what was asked for, and its verdict.
-func (e *Effect) Said() string {
-	v := e.Verdict()
-	if v == Holds {
-		return e.text(v) + " (holds)"
-	}
-	return e.text(v)
-}
-
 // text says in words what was found of an effect, what was asked for, and its
 // verdict v.
 func (e *Effect) text(v Verdict) string {

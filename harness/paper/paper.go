@@ -28,6 +28,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -72,7 +73,9 @@ type Paper struct {
 	// Explain returns a paragraph that says what explains the paper's results, from
 	// the data of a reading. It may be nil.
 	Explain func(*Data) string
-	Live    *Live // the paper's experiment on a real cluster; nil if there is none
+	// Experiments are experiment files for a real cluster, at the size of a lab, with what they
+	// name. Their thresholds are what a cluster can show of the claims.
+	Experiments fs.FS
 }
 
 // Sized is the size of a matrix whose user asks for none. Without it a matrix has all

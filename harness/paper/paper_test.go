@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
 	"math"
 	"os"
@@ -16,19 +15,16 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/fstest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"heddle/harness/compare"
-	"heddle/harness/config"
 	"heddle/harness/doc"
 	"heddle/harness/internal/golden"
 	"heddle/harness/measure"
 	"heddle/harness/results"
-	"heddle/harness/runs"
 	"heddle/harness/sched"
 	"heddle/harness/sim"
 	"heddle/harness/sim/draw"
@@ -504,110 +500,6 @@ func TestPictures(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(dir, "mixed.svg")); err == nil {
 		t.Error("a figure of several units was drawn")
-	}
-}
-
-// testLive is an experiment with the models of the runs that are read below.
-var testLive = &Live{Files: fstest.MapFS{ExperimentFile: {Data: []byte("cluster: lab\nactuator: labels\nmodels: [yarn, acl]\nworkloads:\n  - {name: wordcount, size: 1MiB}\nrepeats: 1\n")}}}
-
-// TestLive reads the run folder that the tests of package compare keep: one
-// repeat of wordcount under two models, which nothing can be predicted from.
-func TestLive(t *testing.T) {
-	table, err := testLive.Read("../compare/testdata/run", false)
-	check(t, err)
-	if len(table.Rows) != 2 || table.Rows[0].Model != "yarn" || table.Rows[1].Model != "acl" {
-		t.Fatalf("%+v: want yarn, then acl", table.Rows)
-	}
-	for _, row := range table.Rows {
-		if row.Runs != 1 || !(row.CompletionS.Value > 0) || row.CompletionS.CI95.Bounded() || !math.IsNaN(float64(row.AdherencePct.Value)) || !math.IsNaN(float64(row.PredictedS.Value)) {
-			t.Errorf("%+v: want one run without interval, adherence or prediction", row)
-		}
-	}
-	if !slices.ContainsFunc(table.Warnings, func(w string) bool { return strings.Contains(w, "no prediction") }) {
-		t.Errorf("%q do not say that there is no prediction", table.Warnings)
-	}
-	var out bytes.Buffer
-	check(t, doc.WriteText(&out, (&Report{Title: "live", Live: table}).Doc(), false))
-	golden.Check(t, "testdata/live.txt", out.Bytes())
-	if _, err := testLive.Read(t.TempDir(), false); !errors.Is(err, runs.ErrNotRun) {
-		t.Errorf("a folder without a run: error %v", err)
-	}
-}
-
-// TestTurnaround has models compared by the ResourceManager's times where these are
-// known, in the repeats that have both models.
-func TestTurnaround(t *testing.T) {
-	trial := func(model string, repeat int, seconds, turnaround float64, local int64) measured {
-		m := measured{Trial: results.Trial{Workload: "w", Model: model, Repeat: repeat}, seconds: seconds, turnaround: turnaround, master: 3, decisionMs: math.NaN()}
-		m.local = stats.Share{Part: local, Of: 10}
-		return m
-	}
-	for _, c := range []struct {
-		a, b  float64 // turnaround of the models a and b, in s
-		saves float64
-	}{{20, 15, 25}, {math.NaN(), math.NaN(), 50}} {
-		table := &LiveTable{trials: []measured{trial("b", 1, 5, c.b, 4), trial("b", 2, 5, c.b, 4), trial("b", 3, 500, 500, 0), trial("a", 2, 10, c.a, 2), trial("a", 1, 10, c.a, 2)}}
-		table.fill(nil, []string{"a", "b"}, nil)
-		if r := table.Rows; len(r) != 2 || r[0].Model != "a" || r[1].Runs != 3 || math.Abs(float64(r[1].SavesPct.Value)-c.saves) > 1e-9 || float64(r[0].MasterS.Value) != 3 || !math.IsNaN(float64(r[0].DecisionMs.Value)) {
-			t.Errorf("%+v: want b to save %v %% against a, without its third repeat", r, c.saves)
-		}
-		if e := table.More("w", "a", "b"); math.Abs(e.Value-20) > 1e-9 {
-			t.Errorf("b is local in %v points more, want 20", e)
-		}
-	}
-}
-
-// TestUnlike names what differs between a lab and the one that an experiment is
-// made for, as flags that set it right.
-func TestUnlike(t *testing.T) {
-	const made = "rates: {disk: 80MB/s, hostCores: 2}\nmachines: {nodes: 4, racks: 2, slots: 3, container: 512MiB, blockSize: 4MiB, replication: 1, nmHeartbeat: 200ms, amHeartbeat: 200ms}\n"
-	l := &Live{Files: fstest.MapFS{LabFile: {Data: []byte(made)}}}
-	for _, c := range []struct {
-		replace, by string
-		want        []string
-	}{
-		{"hostCores: 2", "hostCores: 8", nil},
-		{"slots: 3", "slots: 2", []string{"--slots 3"}},
-		{"blockSize: 4MiB", "blockSize: 16MiB", []string{"--block-size 4MiB"}},
-		{"nmHeartbeat: 200ms", "nmHeartbeat: 1s", []string{"--nm-heartbeat 200ms"}},
-		{"disk: 80MB/s", "disk: 1MB/s", []string{"--disk 80MB/s"}},
-	} {
-		lab, err := config.ParseCluster("c.yaml", []byte(strings.Replace(made, c.replace, c.by, 1)))
-		check(t, err)
-		got, err := l.Unlike(lab)
-		check(t, err)
-		if !slices.Equal(got, c.want) {
-			t.Errorf("%s: %v, want %v", c.by, got, c.want)
-		}
-	}
-	if got, err := l.Unlike(&config.Cluster{}); err != nil || len(got) > 0 {
-		t.Errorf("a cluster that does not say what it has: %v, error %v", got, err)
-	}
-	if _, err := (&Live{Files: fstest.MapFS{}}).Unlike(&config.Cluster{Machines: &config.Machines{}}); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a paper without %s: error %v", LabFile, err)
-	}
-}
-
-// TestLivePrediction reads the run of several repeats that the tests of package
-// fidelity keep.
-func TestLivePrediction(t *testing.T) {
-	if testing.Short() {
-		t.Skip("replays six trials, each calibrated on others: run without -short")
-	}
-	table, err := testLive.Read("../fidelity/testdata/run", false)
-	check(t, err)
-	for _, row := range table.Rows {
-		if row.Runs < 2 || !row.CompletionS.CI95.Bounded() || !(row.PredictedS.Value > 0) || !(row.ErrorPct.Value >= 0) {
-			t.Errorf("%+v: want several runs, an interval and a prediction with its error", row)
-		}
-		if low, high := row.CachePct.Value, row.LocalPct.Value; !(low >= 0 && low <= high && high <= 100) {
-			t.Errorf("%s under %s: cache %v %%, local %v %%", row.Workload, row.Model, low, high)
-		}
-		for _, rate := range []Cell{row.CachePct, row.LocalPct, row.AdherencePct} {
-			if !math.IsNaN(float64(rate.Value)) && !(rate.CI95[0] >= 0 && rate.CI95[0] < rate.CI95[1] && rate.CI95[1] <= 100) {
-				t.Errorf("%s under %s: a rate of %v %%", row.Workload, row.Model, rate)
-			}
-		}
 	}
 }
 

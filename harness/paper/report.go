@@ -31,7 +31,6 @@ type Report struct {
 	Facts    []Fact      `json:"facts"`
 	// NotJudged are statements of the paper that are no claims.
 	NotJudged []NotJudged `json:"notJudged,omitempty"`
-	Live      *LiveTable  `json:"live,omitempty"`
 	// Kept is what was simulated, for a run folder.
 	Kept Kept `json:"-"`
 }

@@ -66,6 +66,7 @@ func (f *Run) TracePath(r *Trial) string { return filepath.Join(f.TrialDir(r.Nam
 // damage, and there is a warning.
 func (f *Run) Figures(r *Trial) (m *measure.Figures, warning string, err error) {
 	if r.Figures != nil {
+		r.Figures.Notes = r.Notes
 		return r.Figures, "", nil
 	}
 	trace, err := tracefile.Open(f.TracePath(r))
@@ -74,6 +75,7 @@ func (f *Run) Figures(r *Trial) (m *measure.Figures, warning string, err error) 
 	}
 	defer trace.Close()
 	m = measure.Of(trace.Header(), trace.All())
+	m.Notes = r.Notes
 	if f.sizes != nil {
 		m.Classify(f.sizes)
 	}

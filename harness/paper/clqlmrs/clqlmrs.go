@@ -15,7 +15,7 @@ import (
 )
 
 //go:embed live.yaml lab.yaml
-var live embed.FS
+var experiments embed.FS
 
 //go:embed published.csv
 var publishedFile []byte
@@ -57,16 +57,16 @@ func Paper() *paper.Paper {
 			{Name: "default", Set: map[string]string{"clqlmrs.reward": "step", "clqlmrs.episode": "job"}},
 			{Name: "repaired", Set: map[string]string{"clqlmrs.reward": "step", "clqlmrs.episode": "job", "clqlmrs.episodes": "1000"}},
 		},
-		Designs:   designs(),
-		Parts:     parts,
-		Claims:    claims,
-		NotJudged: notJudged,
-		Explain:   explain,
-		Numbers:   numbers,
-		Measures:  measures,
-		Curves:    "apps",
-		Facts:     facts,
-		Live:      &paper.Live{Files: live},
+		Designs:     designs(),
+		Parts:       parts,
+		Claims:      claims,
+		NotJudged:   notJudged,
+		Explain:     explain,
+		Numbers:     numbers,
+		Measures:    measures,
+		Curves:      "apps",
+		Facts:       facts,
+		Experiments: experiments,
 	}
 }
 

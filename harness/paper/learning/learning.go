@@ -8,11 +8,14 @@
 package learning
 
 import (
-	_ "embed"
+	"embed"
 
 	"heddle/harness/paper"
 	"heddle/harness/sched"
 )
+
+//go:embed live.yaml long.yaml lab.yaml
+var experiments embed.FS
 
 //go:embed published.csv
 var publishedFile []byte
@@ -56,19 +59,15 @@ func Paper() *paper.Paper {
 				"learning.unseen": "one", "learning.cap": "10000", "learning.choose": "all", "learning.mapsUntil": "ended",
 			}},
 		},
-		Designs:   designs(),
-		Parts:     parts(),
-		Claims:    claims,
-		NotJudged: notJudged,
-		Numbers:   numbers,
-		Measures:  measures,
-		Facts:     facts,
-		Explain:   explain,
-		Live: &paper.Live{
-			Files:   live,
-			Explain: explainLive,
-			Columns: []string{"completion", "saves", "nodeTasks", "nodeLoad", "nodeRunnable", "slowedStarts", "rightPct", "adherence", "decision"},
-		},
+		Designs:     designs(),
+		Parts:       parts(),
+		Claims:      claims,
+		NotJudged:   notJudged,
+		Numbers:     numbers,
+		Measures:    measures,
+		Facts:       facts,
+		Explain:     explain,
+		Experiments: experiments,
 	}
 }
 

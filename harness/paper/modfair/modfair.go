@@ -17,7 +17,7 @@ import (
 )
 
 //go:embed live.yaml lab.yaml jobs.jsonl
-var live embed.FS
+var experiments embed.FS
 
 //go:embed published.csv
 var publishedFile []byte
@@ -75,10 +75,10 @@ func Paper() *paper.Paper {
 			{Says: "few small jobs mean at most one small job for each slave (section 3.1)", Why: "it follows only if each job has one slot"},
 			{Says: "M4 raises locality (Table 2)", Why: "section 4.1 says that only M5 looks at locality, which F12 judges"},
 		},
-		Measures: measures,
-		Facts:    facts,
-		Explain:  explain,
-		Live:     &paper.Live{Files: live, Explain: explainLive},
+		Measures:    measures,
+		Facts:       facts,
+		Explain:     explain,
+		Experiments: experiments,
 	}
 }
 

@@ -3,16 +3,10 @@ package modfair
 import (
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
-	"heddle/harness/config"
-	"heddle/harness/experiment"
 	"heddle/harness/paper"
-	"heddle/harness/stats"
 )
 
 // TestBestOrder has the shortest job first on all slots save, where maps take equally long,
@@ -178,76 +172,6 @@ func TestNoMechanismIsOriginal(t *testing.T) {
 	for i := 0; i < len(rows); i += 2 {
 		if fmt.Sprint(rows[i].Cells) != fmt.Sprint(rows[i+1].Cells) {
 			t.Errorf("%s %v, without mechanisms %v", rows[i].Name, rows[i].Cells, rows[i+1].Cells)
-		}
-	}
-}
-
-// TestLive simulates the experiment for a cluster on the lab that it is made for,
-// and reads the table of that run.
-func TestLive(t *testing.T) {
-	l, folder := Paper().Live, t.TempDir()
-	if err := l.Write(folder); err != nil {
-		t.Fatal(err)
-	}
-	lab, err := config.LoadCluster(filepath.Join(folder, paper.LabFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	o := experiment.Options{Cluster: lab, Root: t.TempDir()}
-	if o.Source, err = os.ReadFile(filepath.Join(folder, paper.ExperimentFile)); err != nil {
-		t.Fatal(err)
-	}
-	if o.Experiment, err = config.ParseExperiment(filepath.Join(folder, "modfair.yaml"), o.Source); err != nil {
-		t.Fatal(err)
-	}
-	o.Experiment.Repeats = 3
-	run, err := experiment.Simulate(t.Context(), o, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	table, err := l.Read(run.Dir, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var models []string
-	for _, r := range table.Rows {
-		models = append(models, r.Model)
-		if r.Workload != "mixed" || r.Runs != 3 || !r.CompletionS.CI95.Bounded() || !(r.MasterS.Value > 0) || !(r.MasterS.Value < r.CompletionS.Value) || !(r.DecisionMs.Value > 0) || !(r.AdherencePct.Value > 99) {
-			t.Errorf("%+v: want three trials with intervals, decisions that were carried out, and the part of the time until the ApplicationMaster is up", r)
-		}
-		if _, noted := r.Notes["nodeDelayMs"]; noted != (r.Model == "modfair") {
-			t.Errorf("%s notes %v", r.Model, r.Notes)
-		}
-	}
-	if !slices.Equal(models, []string{"fair1", "fifo1", "modfair"}) {
-		t.Errorf("models %v in the table, want fair1 first", models)
-	}
-	maps := 0
-	for _, n := range table.Splits["mixed"] {
-		maps += n
-	}
-	if maps != 38 {
-		t.Errorf("%v: %d maps with their block on a node, want 38, each once", table.Splits, maps)
-	}
-	notes := strings.Join(table.Notes, "\n")
-	for _, want := range []string{"F1: modfair saves ", "F2: fifo1 saves ", "F3: modfair saves ", "F6: modfair's node-local maps are ", "M4's delays begin at 3000 ms and end at "} {
-		if !strings.Contains(notes, want) {
-			t.Errorf("the notes lack %q:\n%s", want, notes)
-		}
-	}
-}
-
-// TestLiveDelays has M4 testable on a cluster only if a decision takes less time
-// than its delays.
-func TestLiveDelays(t *testing.T) {
-	cell := func(x float64) paper.Cell { return paper.CellOf(stats.Estimate{Value: x, Lo: x, Hi: x}) }
-	for _, c := range []struct {
-		node, rack, decision float64
-		want                 string
-	}{{500, 400, 100, "M4 can be told from no delay"}, {50, 400, 100, "M4 is not testable"}, {500, 40, 100, "M4 is not testable"}} {
-		rows := []paper.LiveRow{{Model: "modfair", DecisionMs: cell(c.decision), Notes: map[string]paper.Cell{"nodeDelayMs": cell(c.node), "rackDelayMs": cell(c.rack)}}}
-		if notes := strings.Join(explainLive(&paper.LiveTable{Rows: rows}), "\n"); !strings.Contains(notes, c.want) {
-			t.Errorf("delays of %v and %v ms, decisions of %v ms: want %q in\n%s", c.node, c.rack, c.decision, c.want, notes)
 		}
 	}
 }

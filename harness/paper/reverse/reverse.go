@@ -9,11 +9,14 @@
 package reverse
 
 import (
-	_ "embed"
+	"embed"
 
 	"heddle/harness/paper"
 	"heddle/harness/sched"
 )
+
+//go:embed live.yaml quota.yaml lab.yaml jobs.jsonl
+var experiments embed.FS
 
 //go:embed published.csv
 var publishedFile []byte
@@ -47,31 +50,16 @@ func Paper() *paper.Paper {
 			{Label: "Reverse, present", Model: "reverse", Params: sched.Params{"forecast": "now"}},
 			{Label: "Adaptive, forecast", Model: "adaptive", Params: sched.Params{"need": "forecast"}},
 		}, stock...),
-		Bars:     []string{ofMean},
-		Axes:     axes,
-		Designs:  designs(),
-		Parts:    parts(),
-		Claims:   claims(),
-		Sized:    paper.Sized{Claims: []string{"R2-missed", "R2-lateness", "R2-p90", "R6"}, Seeds: 10, Set: map[string]string{"jobs": "200"}},
-		Numbers:  numbers,
-		Measures: measures,
-		Facts:    facts,
-		Live: &paper.Live{
-			Files:   live,
-			Expect:  expectLive,
-			Explain: explainLive,
-			Columns: []string{
-				"completion",
-				"missed",
-				"lateness",
-				"distance.p50",
-				"planCarriedPct",
-				"infeasiblePlans",
-				"namedLate",
-				"namedLateRightPct",
-				"adherence",
-			},
-		},
+		Bars:        []string{ofMean},
+		Axes:        axes,
+		Designs:     designs(),
+		Parts:       parts(),
+		Claims:      claims(),
+		Sized:       paper.Sized{Claims: []string{"R2-missed", "R2-lateness", "R2-p90", "R6"}, Seeds: 10, Set: map[string]string{"jobs": "200"}},
+		Numbers:     numbers,
+		Measures:    measures,
+		Facts:       facts,
+		Experiments: experiments,
 	}
 }
 

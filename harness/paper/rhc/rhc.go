@@ -9,13 +9,16 @@
 package rhc
 
 import (
-	_ "embed" // for the published numbers
+	"embed"
 	"fmt"
 	"maps"
 
 	"heddle/harness/paper"
 	"heddle/harness/sched"
 )
+
+//go:embed live.yaml fig3.yaml lab.yaml jobs.jsonl
+var experiments embed.FS
 
 //go:embed published.csv
 var publishedFile []byte
@@ -64,18 +67,13 @@ func Paper() *paper.Paper {
 			{Name: "correlated", Set: map[string]string{"service": "size"}},
 			{Name: "skewed", Set: map[string]string{"sizes": "rare"}},
 		},
-		Designs: designs(),
-		Parts:   parts(),
-		Claims:  claims,
-		Numbers: numbers,
-		Facts:   facts,
-		Explain: explain,
-		Live: &paper.Live{
-			Files:   live,
-			Expect:  expectLive,
-			Explain: explainLive,
-			Columns: []string{"completion", "saves", "shuffling", "nodeFetched", "offRackFetched", "jobsDeferred", "adherence", "decision"},
-		},
+		Designs:     designs(),
+		Parts:       parts(),
+		Claims:      claims,
+		Numbers:     numbers,
+		Facts:       facts,
+		Explain:     explain,
+		Experiments: experiments,
 		Measures: []paper.Measure{
 			{Name: "saving over Greedy at 0.6", Unit: "%", Of: savedAt(greedy, claimant, 4)},
 			{Name: "largest possible saving there", Unit: "%", Of: savedAt(greedy, lowest, 4)},
