@@ -1,6 +1,10 @@
 package sched
 
-import "heddle/harness/state"
+import (
+	"math"
+
+	"heddle/harness/state"
+)
 
 // PlacesByCost is what the models have in common that place reduces by what it costs to
 // fetch map output. A model embeds it. The parameter costs says what fetching costs:
@@ -9,6 +13,7 @@ import "heddle/harness/state"
 //	links    seconds over the slowest link between two nodes: by the parameter links, or
 //	         as the driver says (see HearsNetwork); hops if neither is known
 //	learned  the cost by hops, times how long reduces on the node took for each of it
+//	slots    1 to 5 for all jobs alike, by how long reduces on the node took
 //
 // Learned costs begin as those by hops. When a reduce ends, its time since it started, or
 // since the job's last map if that ended later, is added to the time of its node, and its
@@ -17,8 +22,9 @@ import "heddle/harness/state"
 // half of its time: so nodes are tried that had no or few reduces. A reduce that fetched
 // nothing from other nodes does not count.
 //
-// The testbed of Tan, Meng, Zhang, INFOCOM 2013, learns the cost of a slot as the time of
-// reduces there over the mean. To divide by what was fetched, to multiply with the hops,
+// The testbed of Tan, Meng, Zhang, INFOCOM 2013, learns the cost of a slot, 1 to 5, as the time of
+// reduces there over the mean. It does not say how a ratio becomes one of five values: with slots,
+// it is three times the ratio, rounded. To divide by what was fetched, to multiply with the hops,
 // and the additional reduce are heddle's. What is learnt is never forgotten.
 type PlacesByCost struct {
 	PlacesReduces
@@ -54,8 +60,9 @@ type HearsNetwork interface {
 // CostParams are the parameters that NewPlacesByCost reads besides GroupParams.
 var CostParams = []Param{
 	{
-		Name: "costs", Type: Choice, Default: "hops", Choices: []string{"hops", "links", "learned"},
-		Doc: "of fetching map output: bytes times hops; seconds by the rates of links; or hops, corrected by how long reduces took on each node",
+		Name: "costs", Type: Choice, Default: "hops", Choices: []string{"hops", "links", "learned", "slots"},
+		Doc: "of fetching map output: bytes times hops; seconds by the rates of links; hops, corrected by how long reduces took on each node; " +
+			"or 1 to 5 for each node, by that alone",
 	},
 	{Name: "links", Type: Table, Unit: "MB/s", Min: 1e-6, Doc: "with costs=links: rate of each node's link, by the node's name; nodes " +
 		"that are not named have the fastest; none: as simulated"},
@@ -90,15 +97,24 @@ func (p *PlacesByCost) cost(v *state.View, id state.JobID, n state.NodeID) float
 			}
 		}
 		return cost
-	case p.costs == "learned" && p.all.reduces > 0:
-		ns, hops := p.all.ns/p.all.reduces/2, p.all.hops/p.all.reduces
+	case p.learns() && p.all.reduces > 0:
+		mean := shuffled{1, p.all.ns / p.all.reduces, p.all.hops / p.all.reduces}
+		x := shuffled{1, mean.ns / 2, mean.hops}
 		if int(n) < len(p.nodes) {
-			ns, hops = ns+p.nodes[n].ns, hops+p.nodes[n].hops
+			x = shuffled{x.reduces + p.nodes[n].reduces, x.ns + p.nodes[n].ns, x.hops + p.nodes[n].hops}
 		}
-		return FetchCost(v, id, n) * ns / hops
+		if p.costs == "slots" {
+			return min(5, max(1, math.Round(3*x.ns/x.reduces/mean.ns)))
+		}
+		return FetchCost(v, id, n) * x.ns / x.hops
+	case p.costs == "slots":
+		return 3 // nothing is known: all nodes are alike
 	}
 	return FetchCost(v, id, n)
 }
+
+// learns reports whether costs are learnt from reduces that have ended.
+func (p *PlacesByCost) learns() bool { return p.costs == "learned" || p.costs == "slots" }
 
 // secondsPerByte returns how long a byte takes from one node to another.
 func (p *PlacesByCost) secondsPerByte(v *state.View, from, to state.NodeID) float64 {
@@ -126,7 +142,7 @@ func (p *PlacesByCost) link(v *state.View, n state.NodeID) float64 {
 // Observe implements Observer.
 func (p *PlacesByCost) Observe(v *state.View, e Event) {
 	p.PlacesReduces.Observe(v, e)
-	if p.costs != "learned" || e.What != TaskStarted && e.What != TaskEnded && e.What != JobEnded {
+	if !p.learns() || e.What != TaskStarted && e.What != TaskEnded && e.What != JobEnded {
 		return
 	}
 	j := p.jobs.Of(e.Job)

@@ -22,7 +22,7 @@ var baselines = map[string][]sched.Params{
 	"capacity":      {nil, {"capacities": "q0=80", "order": "fair", "rackLocalityAdditionalDelay": "3", "rackLocalityFullReset": "false"}},
 	"delay":         {nil, {"form": "time", "nodeWait": "3s", "rackWait": "2s"}, {"order": "fair", "nodeSkips": "3", "rackSkips": "1"}},
 	"acl":           {nil, {"c": "7.5", "d": "2"}},
-	"reduce-greedy": {nil, {"groups": "true"}, {"costs": "learned"}, {"costs": "links", "links": "n0=1"}},
+	"reduce-greedy": {nil, {"groups": "true"}, {"costs": "learned"}, {"costs": "slots"}, {"costs": "links", "links": "n0=1"}},
 	"reduce-random": {nil, {"groups": "true"}},
 	"matching":      {nil, {"slots": "2", "off": "0"}},
 }

@@ -209,7 +209,7 @@ func (m *reduceRandom) Round(v *state.View, free []state.NodeID, out []Decision)
 //
 //	groups      (false)  place all waiting reduces of a job together, all or none
 //	groupLimit  (30s)    with groups: time within which all must have containers
-//	costs       (hops)   of fetching: hops, links or learned
+//	costs       (hops)   of fetching: hops, links, learned or slots
 //	links       ()       with costs=links: rates of the nodes' links
 //
 // Differs. The paper knows the cost of each slot; here it follows from the output of

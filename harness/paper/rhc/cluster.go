@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"heddle/harness/paper"
+	"heddle/harness/paper/rhc/model"
 	"heddle/harness/sched"
 	"heddle/harness/sim"
 	"heddle/harness/sim/draw"
@@ -14,63 +14,52 @@ import (
 	"heddle/harness/stats"
 )
 
-// The clusters of Figures 3 and 10 have nodes of 4 map and 2 reduce slots. The paper does not
-// say what their network is: two racks, whose nodes and uplinks have 1 Gbit/s, are ours.
+// Figure 10's cluster has 15 nodes of 4 map and 2 reduce slots. The paper does not say what its
+// network is: two racks whose uplinks have 1 Gbit/s are ours, and so are the links of the nodes.
 const (
 	mapSlots, reduceSlots = 4, 2
 	linkBytesPerSec       = 125e6
-	placements, repeats   = 20, 5 // of Figure 3's job, of Figure 10's two
+	repeats               = 5
 	blockBytes            = 64 << 20
-	waitMs                = 60_000 // between Figure 10's jobs
+	past, pastEveryMs     = 15, 300_000 // jobs from which the costs of slots are learnt, and the time from one to the next
+	waitMs                = 60_000      // between Figure 10's two jobs
 )
 
 // varies is what a job's name is followed by in the note of how its time differs between repeats.
 const varies = " varies"
 
-// standIns are the scheduler models that stand for the rules on a cluster. Maps are placed by
-// delay scheduling, alike for all.
-var standIns = map[string]string{"rhc": "rhc", "greedy": "reduce-greedy", "random": "reduce-random"}
-
-// sorts runs the Sort jobs of a figure, which put out as many bytes as they read.
+// sorts runs Figure 10's two Sort jobs, which put out as many bytes as they read, after a number
+// of others. Maps are placed by delay scheduling, alike for all rules.
 func (x monteCarlo) sorts(ctx context.Context, s paper.Scheduler, seed uint64) (paper.Simulation, error) {
-	reduces, ok := standIns[s.Model]
-	if !ok {
-		return paper.Simulation{}, fmt.Errorf("model %s: no scheduler model stands for it on a cluster", s.Model)
+	var jobs []sim.Job
+	for i := range past {
+		jobs = append(jobs, sortJob("", int64(i)*pastEveryMs, 64, 4))
 	}
-	runs, nodes, jobs := repeats, 15, []sim.Job{sortJob("first", 0, 64, 2), sortJob("second", waitMs, 224, 4)}
-	if x.Cluster == "fig3" {
-		runs, nodes, jobs = placements, 7, jobs[:1]
-	}
+	jobs = append(jobs, sortJob("first", past*pastEveryMs, 64, 2), sortJob("second", past*pastEveryMs+waitMs, 224, 4))
 	out := paper.Simulation{Notes: map[string]float64{}, Samples: map[string][]float64{}}
-	for run := range runs {
+	for run := range repeats {
 		key := draw.Stream(seed, "sorts").At(uint64(run))
-		p := sched.Params{"reduces": reduces, "reduces.groups": "true"}
-		if s.Model == "random" {
-			p["reduces.seed"] = strconv.FormatUint(uint64(key)>>33, 10)
+		rule, err := x.policy(s, uint64(key))
+		if err == nil && rule == nil {
+			err = fmt.Errorf("model %s is no rule for a cluster", s.Model)
 		}
-		m, err := sched.New("delay", p)
+		if err != nil {
+			return out, err
+		}
+		info := model.With(rule)
+		reduces, err := info.New(sched.Params{"costs": "slots"})
+		if err != nil {
+			return out, err
+		}
+		maps, err := sched.New("delay", nil)
 		if err != nil {
 			return out, err
 		}
 		c := sim.Config{
-			Model: m, Actuator: sim.Ideal, Costs: sim.DefaultCosts(), NodeFetches: true, MapSlots: mapSlots, ReduceSlots: reduceSlots,
-			MinAllocation: slot, Interrupted: ctx.Err, Seed: uint64(key),
+			Model: sched.Compose(maps, reduces), Actuator: sim.Ideal, Costs: sim.DefaultCosts(), NodeFetches: true,
+			MapSlots: mapSlots, ReduceSlots: reduceSlots, MinAllocation: slot, Interrupted: ctx.Err, Seed: uint64(key), Cluster: x.sorters(),
 		}
-		if x.Cluster == "fig3" {
-			c.Seed = seed // what is drawn else is the same for all placements
-		}
-		for n := range nodes {
-			c.Cluster.Nodes = append(
-				c.Cluster.Nodes,
-				sim.Node{
-					Name:            fmt.Sprint("node", n+1),
-					Rack:            fmt.Sprint("rack", 1+2*n/nodes),
-					Capacity:        slot.Times(mapSlots + reduceSlots),
-					LinkBytesPerSec: linkBytesPerSec,
-				},
-			)
-		}
-		c.Cluster.Racks = []sim.Rack{{Name: "rack1", UplinkBytesPerSec: linkBytesPerSec}, {Name: "rack2", UplinkBytesPerSec: linkBytesPerSec}}
+		nodes := len(c.Cluster.Nodes)
 		for i := range jobs {
 			jobs[i].Replicas.Reset()
 			for k := range uint64(jobs[i].Maps) {
@@ -84,23 +73,29 @@ func (x monteCarlo) sorts(ctx context.Context, s paper.Scheduler, seed uint64) (
 		if _, err := sim.Run(&c); err != nil {
 			return out, err
 		}
-		for i, end := range ends {
-			took := end - float64(jobs[i].SubmitMs)/1000
-			out.Samples[jobs[i].Name] = append(out.Samples[jobs[i].Name], took)
+		for i := past; i < len(jobs); i++ {
+			name := jobs[i].Name
+			out.Samples[name] = append(out.Samples[name], ends[i]-float64(jobs[i].SubmitMs)/1000)
 		}
 	}
 	for name, times := range out.Samples {
-		out.Notes[name], out.Notes[name+varies], out.Notes[name+" spread"] = stats.Mean(
-			times,
-		).Value, stats.Deviation(
-			times,
-		), slices.Max(
-			times,
-		)/slices.Min(
-			times,
-		)
+		out.Notes[name], out.Notes[name+varies] = stats.Mean(times).Value, stats.Deviation(times)
 	}
 	return out, nil
+}
+
+// sorters is Figure 10's cluster.
+func (x monteCarlo) sorters() (c sim.Machines) {
+	for n := range 15 {
+		node := sim.Node{Name: fmt.Sprint("node", n+1), Rack: fmt.Sprint("rack", 1+n/8), Capacity: slot.Times(mapSlots + reduceSlots)}
+		node.LinkBytesPerSec = linkBytesPerSec
+		if x.Links == "uneven" {
+			node.LinkBytesPerSec /= int64(1 + n%5)
+		}
+		c.Nodes = append(c.Nodes, node)
+	}
+	c.Racks = []sim.Rack{{Name: "rack1", UplinkBytesPerSec: linkBytesPerSec}, {Name: "rack2", UplinkBytesPerSec: linkBytesPerSec}}
+	return c
 }
 
 var slot = state.Resource{MemoryMB: 1024, VCores: 1}

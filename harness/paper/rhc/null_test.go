@@ -26,10 +26,11 @@ func TestForced(t *testing.T) {
 		{"H1", 1200, 300, 50, 0, paper.Reversed, false},
 		{"H2", 70, 100, 60, 0, paper.Holds, true},
 		{"H2", 90, 100, 60, 0, paper.Direction, true},
-		{"H2", 98, 100, 85, 0, paper.Ceiling, false},
-		{"H2", 100, 100, 60, 0, paper.Fails, false},
+		{"H2", 98, 100, 85, 0, paper.Direction, true}, // the size has no room, the sign is shown
+		{"H2", 100, 100, 85, 0, paper.Fails, false},
 		{"H2", 105, 100, 60, 0, paper.Reversed, false},
 		{"H2b", 99, 100, 60, 1, paper.Holds, true},
+		{"H2b", 120, 100, 60, 1, paper.Reversed, false}, // grows, and is always a loss
 		{"H2b", 99, 100, 60, 0, paper.Fails, false},
 		{"H2b", 90, 100, 60, -1, paper.Reversed, false},
 		{"H4", 98, 100, 60, 0, paper.Holds, true},
@@ -58,25 +59,6 @@ func TestForced(t *testing.T) {
 			if got.ID == c.claim && (got.Verdict != c.want || got.NeededMethod != c.needs) {
 				t.Errorf("%+v: %s, needs the method: %v: %s", c, got.Verdict, got.NeededMethod, got.Note)
 			}
-		}
-	}
-}
-
-// TestWrongClaimant has Greedy, the coin and Random in RHC's place: what needs RHC fails.
-func TestWrongClaimant(t *testing.T) {
-	for model, want := range map[string]paper.Verdict{"greedy": paper.Ceiling, "coin": paper.Reversed, "random": paper.Reversed, "rhc": paper.Ceiling} {
-		p := Paper()
-		p.Schedulers[0].Model = model
-		for i := range p.Axes { // those of rhc's parameters are not for other models
-			p.Axes[i].Chosen = false
-		}
-		p.Axes = p.Axes[:7]
-		r, err := p.Run(context.Background(), paper.Options{Parts: []string{"H2"}, Seeds: 4, Workers: 2, Set: map[string]string{"jobs": "5000"}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := r.Criteria[0]; got.ID != "H2" || got.Verdict != want || got.NeededMethod {
-			t.Errorf("%s in RHC's place: %s %s: %s", model, got.ID, got.Verdict, got.Note)
 		}
 	}
 }

@@ -343,69 +343,36 @@ func TestTable1(t *testing.T) {
 	near(t, "all times", sum, 13949+4905+2984, 1e-9) // added up from the paper's table
 }
 
-// TestTableClaims holds what H7 and its control find against another program's figures. Slopes
-// differ also if the pair is picked of three: the margin then is 4.9 standard errors and not 3.
+// TestTableClaims holds what H7 and H7b find against another program's figures. Slopes are apart
+// by an interval that is as wide as three pairs need: in one of them they are not.
 func TestTableClaims(t *testing.T) {
 	d := map[string]stats.Estimate{}
 	for _, c := range claims {
 		if c.ID == "H7" || c.ID == "H7b" {
-			effects := c.Effects(nil)
-			if v, _ := paper.Judge(effects); c.ID == "H7" && v != paper.Holds {
-				t.Errorf("H7 %s, the published table bears it out", v)
-			}
-			for _, e := range effects {
+			for _, e := range c.Effects(nil) {
 				d[e.What] = e.Estimate
 			}
 		}
 	}
-	above := ", above that by intermediate data, "
+	above := "error of a row left out by output, above that by intermediate data, "
 	for what, want := range map[string][2]float64{
-		"error of a row left out by the mean of the others" + above + "[a-b]*":      {84.11, 60.73},
-		"error of a row left out by the mean of the others" + above + "[a-b][c-d]*": {118.53, 91.61},
-		"error of a row left out by the mean of the others" + above + "^…":          {127.96, 47.17},
-		"error of a row left out by output" + above + "[a-b]*":                      {1.206, 10.107},
-		"error of a row left out by output" + above + "[a-b][c-d]*":                 {3.565, 27.11},
-		"error of a row left out by output" + above + "^…":                          {-1.914, 5.537},
-		"intermediate data that output explains, [a-b]*":                            {98.96, 0},
-		"intermediate data that output explains, [a-b][c-d]*":                       {95.51, 0},
-		"intermediate data that output explains, ^…":                                {99.04, 0},
-		"largest slope above the smallest":                                          {.05568, .0246},
+		above + "[a-b]*":      {1.206, 10.107},
+		above + "[a-b][c-d]*": {3.565, 27.11},
+		above + "^…":          {-1.914, 5.537},
+		"intermediate data that output explains, [a-b]*":      {98.96, 0},
+		"intermediate data that output explains, [a-b][c-d]*": {95.51, 0},
+		"intermediate data that output explains, ^…":          {99.04, 0},
+		"slopes of [a-b]* and [a-b][c-d]* apart":              {.0522, .0408},
+		"slopes of [a-b][c-d]* and ^… apart":                  {.0557, .0374},
+		"slopes of [a-b]* and ^… apart":                       {.0034, .01945},
 	} {
 		e, ok := d[what]
 		if !ok {
 			t.Errorf("no effect %q", what)
 		}
-		near(t, what, e.Value, want[0], 1e-3*math.Abs(want[0])+1e-5)
-		near(t, "margin of "+what, e.Hi-e.Value, want[1], 2e-3*want[1]+1e-9)
+		near(t, what, e.Value, want[0], 1e-3*math.Abs(want[0])+5e-5)
+		near(t, "margin of "+what, e.Hi-e.Value, want[1], 2e-3*want[1]+1e-4)
 	}
-	if apart := d["largest slope above the smallest"]; apart.Value-4.9/3*(apart.Value-apart.Lo) <= 0 {
-		t.Errorf("slopes differ by %v", apart)
-	}
-}
-
-// TestFigure10 has made-up times of Figure 10's jobs, of which those by RHC vary half as much.
-func TestFigure10(t *testing.T) {
-	p := Paper()
-	r, err := p.Run(context.Background(), paper.Options{Parts: []string{"H8"}, Seeds: 6, Simulate: func(x paper.Case, seed uint64) (paper.Simulation, error) {
-		notes := map[string]float64{}
-		for _, job := range []string{"first", "second"} {
-			notes[job], notes[job+varies] = 100, 5+float64(seed%3)
-			if x.Scheduler.Label == random {
-				notes[job], notes[job+varies] = 125, 2*notes[job+varies]*(1+float64(seed%2)/100)
-			}
-		}
-		return paper.Simulation{Notes: notes}, nil
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := map[string]float64{}
-	for _, e := range r.Criteria[0].Effects {
-		got[e.What] = float64(e.Ours)
-	}
-	near(t, "time saved", got["simulated, time of the first job saved over Random"], 20, 1e-9)
-	near(t, "variation", got["simulated, deviation of the second job's time between repeats by Random"], 2.01, 0.011)
-	near(t, "of Greedy", got["simulated, deviation of the first job's time between repeats by Greedy"], 1, 1e-9)
 }
 
 // TestDesignsVary: what claims about the paper rest on fixes no more of a reading than it must.
@@ -426,21 +393,11 @@ func TestTree(t *testing.T) {
 	for v, want := range []float64{13, 11, 19, 19, 13, 17, 19, 19} {
 		near(t, fmt.Sprintf("H(%c)", 'A'+v), treeCosts()[v], want, 1e-9)
 	}
-	near(t, "decisions that differ in Figure 10", differInFigure10(), 0, 0)
-}
-
-// TestEstimates has the error of an estimate from all maps, and from a biased first tenth.
-func TestEstimates(t *testing.T) {
-	near(t, "error after all maps", notes(t, set(t, "share", "1"), estimate, 1)["error"], 0, 1e-9)
-	// Of 64 maps 7 are the first tenth, of 224 maps 23: all is 71/64 or 247/224 of what it would be, and the estimate is twice that.
-	near(t, "error after a biased twentieth", notes(t, set(t, "inputs", "first"), estimate, 1)["error"], 100*(2/((71.0/64+247.0/224)/2)-1), 1)
-	// The median of |exp(x)-1| for x normal with a deviation of .1*sqrt(2) is about .6745 of that.
-	near(t, "error by the last job", notes(t, standard, lastJob, 1)["error"], 9.6, 0.7)
 }
 
 // TestRefused has unknown properties and parameters refused.
 func TestRefused(t *testing.T) {
-	for _, x := range [][2]string{{"load", "1"}, {"load", "0"}, {"slots", "9"}, {"jobs", "0"}, {"sizes", "huge"}, {"batch", "101"}, {"share", "2"}, {"rare", "1.5"}, {"offering", "all"}} {
+	for _, x := range [][2]string{{"load", "1"}, {"load", "0"}, {"slots", "9"}, {"jobs", "0"}, {"sizes", "huge"}, {"batch", "101"}, {"links", "none"}, {"rare", "1.5"}, {"offering", "all"}} {
 		if _, err := standard.With(x[0], x[1]); err == nil {
 			t.Errorf("%s=%s: no error", x[0], x[1])
 		}
@@ -482,24 +439,27 @@ func BenchmarkRun(b *testing.B) {
 	}
 }
 
-// TestSorts: in Figure 10 RHC places both jobs as Greedy does, so their times are the same;
-// in Figure 3 rules that do not draw have one placement. Two reduces that fetch 64 blocks
-// over a link each cannot end before half of the bytes are through.
+// TestSorts: in Figure 10 RHC places both jobs as Greedy does, so their times are the same. Two
+// reduces that fetch 64 blocks over a link each cannot end before half of the bytes are through.
+// Where links differ, the fastest ones are learnt; where they are alike, there is nothing to learn.
 func TestSorts(t *testing.T) {
 	for seed := range uint64(3) {
-		rhc, other := notes(t, set(t, "cluster", "fig10"), claimant, seed), notes(t, set(t, "cluster", "fig10"), greedy, seed)
+		x := set(t, "cluster", "fig10")
+		rhc, other, any := notes(t, x, claimant, seed), notes(t, x, greedy, seed), notes(t, x, random, seed)
 		for _, job := range []string{"first", "second"} {
 			near(t, job+" job by RHC, as by Greedy", rhc[job], other[job], 0)
+			if rhc[job] > 0.8*any[job] {
+				t.Errorf("uneven links: the %s job takes %g s by RHC, %g s by Random", job, rhc[job], any[job])
+			}
 		}
 		if least := 32.0 * blockBytes * 14 / 15 / linkBytesPerSec; rhc["first"] < least {
 			t.Errorf("the first job took %g s, its reduces fetch for %g s at least", rhc["first"], least)
 		}
-		near(t, "placements by Greedy", notes(t, set(t, "cluster", "fig3"), greedy, seed)["first spread"], 1, 0)
 		if rhc["first"+varies] <= 0 || rhc["second"+varies] <= 0 {
 			t.Error("repeats do not vary by RHC")
 		}
-		if worst := notes(t, set(t, "cluster", "fig3"), random, seed)["first spread"]; worst <= 1 {
-			t.Errorf("the worst random placement takes %g times the best", worst)
-		}
+	}
+	if _, err := set(t, "cluster", "fig10").Simulate(t.Context(), paper.Scheduler{Model: "bound"}, 1); err == nil {
+		t.Error("the bound places reduces")
 	}
 }

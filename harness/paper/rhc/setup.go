@@ -28,15 +28,14 @@ type monteCarlo struct {
 	Queue   string  `set:"queue" of:"sharing fifo none"`
 	List    string  `set:"list" of:"free all"`
 	Present string  `set:"present" of:"others all"`
-	Batch   int     `set:"batch"` // if above 0, jobs stay until so many have come, and then all leave
-	Share   float64 `set:"share"` // of a job's maps, from which its data is estimated
-	Inputs  string  `set:"inputs" of:"even first"`
-	Cluster string  `set:"cluster" of:"none fig3 fig10"` // the cluster that is simulated instead
+	Batch   int     `set:"batch"`                   // if above 0, jobs stay until so many have come, and then all leave
+	Cluster string  `set:"cluster" of:"none fig10"` // the cluster that is simulated instead
+	Links   string  `set:"links" of:"uneven even"`  // of that cluster's nodes
 }
 
 var standard = monteCarlo{
 	Slots: 1000, Jobs: 50_000, Load: 0.2, Costs: "real", Sizes: "uniform", Rare: 0.1, Reduces: "uniform",
-	Service: "exponential", Queue: "sharing", List: "free", Present: "others", Share: 0.05, Inputs: "even", Cluster: "none",
+	Service: "exponential", Queue: "sharing", List: "free", Present: "others", Cluster: "none", Links: "uneven",
 }
 
 // mostReduces is the largest number of reduce tasks of a job, and largest its data.
@@ -47,14 +46,14 @@ func (x monteCarlo) With(name, value string) (paper.Setting, error) {
 	err := paper.SetField(&x, name, value)
 	if err == nil &&
 		(x.Slots < mostReduces || x.Slots > 100_000 || x.Jobs < 1 || x.Jobs > 10_000_000 || !(x.Load > 0) || x.Load >= 1 ||
-			x.Rare > 1 || !(x.Share > 0) || x.Share > 1 || x.Batch*mostReduces > x.Slots) {
+			x.Rare > 1 || x.Batch*mostReduces > x.Slots) {
 		err = fmt.Errorf("out of range")
 	}
 	return x, err
 }
 
-// schedulers are the models of this paper, with the parameters that each has. The last three
-// are no rules.
+// schedulers are the models of this paper, with the parameters that each has. The last is no
+// rule.
 var schedulers = map[string][]string{
 	"rhc": {
 		"p",
@@ -69,8 +68,6 @@ var schedulers = map[string][]string{
 	"random":   nil,
 	"optimal":  {"form"},
 	"bound":    nil,
-	"estimate": nil,
-	"lastJob":  nil,
 }
 
 // parameters are those of all models.
@@ -111,7 +108,7 @@ func (x monteCarlo) policy(s paper.Scheduler, seed uint64) (policy.Policy, error
 		return policy.Random{Rand: random()}, nil
 	case "optimal":
 		return policy.NewOptimal(&law, max(1, x.Batch), p.Form == "printed")
-	case "bound", "estimate", "lastJob":
+	case "bound":
 		return nil, nil
 	case "coin":
 		rule.Blind = random()
@@ -186,8 +183,6 @@ func (x monteCarlo) Simulate(ctx context.Context, s paper.Scheduler, seed uint64
 		return paper.Simulation{}, err
 	case x.Cluster != "none":
 		return x.sorts(ctx, s, seed)
-	case s.Model == "estimate" || s.Model == "lastJob":
-		return x.estimates(s.Model == "lastJob", seed), ctx.Err()
 	}
 	jobs, leave := x.jobs(seed)
 	costs := x.costs(seed)

@@ -82,6 +82,13 @@ var Info = sched.Info{
 	},
 }
 
+// With describes the model rhc with another rule in the place of its own.
+func With(rule policy.Policy) sched.Info {
+	x := Info
+	x.Build = func(a sched.Args) (sched.Model, error) { return newPlacer("rhc", rule, a), nil }
+	return x
+}
+
 // OptimalInfo describes the model reduce-optimal: Theorem 2.
 var OptimalInfo = sched.Info{
 	Name: "reduce-optimal",
