@@ -28,7 +28,7 @@ var claims = []paper.Claim{
 	{ID: "C15", Parts: []string{"fig8"}, Published: "Join lowest, Aggregation highest", Text: "local rate of CLQLMRS and FIFO is lowest for Join and highest for Aggregation, against the mean of the others", Effects: byApplication},
 	{ID: "C16", Beats: faster, Parts: []string{"fig9"}, Published: "19.63", Text: "CLQLMRS saves time against Delay, at least 6.5 %", Effects: saves(delay, learner, 6.5)},
 	{ID: "C17", Beats: faster, Parts: []string{"table5"}, Published: "20, 18.45; 10.8, 4.4", Text: "CLQLMRS saves time in Sort and TeraSort, at least a third of what is printed against FIFO and ACL", Effects: sorts},
-	{ID: "C18", Parts: []string{"fig9"}, Published: "best for I/O-bound jobs", Text: "CLQLMRS saves more against FIFO in Sort and TeraSort than in WordCount", Effects: ioBound},
+	{ID: "C18", Parts: []string{"fig9"}, Published: "best for I/O-bound jobs", Text: "CLQLMRS saves time against FIFO in Sort and TeraSort, and more than in WordCount", Effects: ioBound},
 	{ID: "C19", Kind: paper.ReportOnly, Parts: []string{"fig9"}, Published: "minimal", Text: "overhead: what training a job would take, at 20 µs for each map that it places, against the job's time", Effects: overhead},
 	{ID: "C20", Parts: []string{"fig9"}, Published: "eliminated", Text: "maps of CLQLMRS wait as long for a container as FIFO's, within 1 s, and less than ACL's, on jobs with more maps than containers", Effects: noWait},
 }
@@ -253,7 +253,8 @@ func ioBound(d *paper.Data) []paper.Effect {
 		}
 		return list
 	}
-	return []paper.Effect{{What: "time saved in Sort and TeraSort above that in WordCount", Unit: "points", Estimate: stats.PairedDifference(saved(0), saved(1, 2)).Estimate}}
+	more := paper.Effect{What: "time saved in Sort and TeraSort above that in WordCount", Unit: "points", Estimate: stats.PairedDifference(saved(0), saved(1, 2)).Estimate}
+	return []paper.Effect{more, d.Saves("apps", fifo, learner, 0, 1, 2)}
 }
 
 // overhead is reported for training as it would be charged in the reading training=20us.
