@@ -22,7 +22,7 @@ var claims = []paper.Claim{
 	{ID: "C9", Parts: []string{"table4"}, Published: "Delay and ACL fall, CLQLMRS is steady", Text: "local rate of Delay and ACL falls from 10 to 100 maps, that of CLQLMRS stays within 2 points", Effects: steady},
 	{ID: "C10", Parts: []string{"table4"}, Published: "99, 99; 100, 100 %", Text: "at 10 maps 99 % of the maps of Delay and ACL are local, within 2 points, and 100 % in the rack", Effects: tenMaps},
 	{ID: "C11", Parts: []string{"fig6"}, Published: "comparable", Text: "CLQLMRS with blocks of half the size is as local as Delay and ACL, within 3 points", Effects: halfBlocks},
-	{ID: "C12", Parts: []string{"fig6"}, Published: "above; alike at large blocks", Text: "local rate over block sizes: CLQLMRS and ACL above FIFO and Delay, and within 3 points of each other at 256 MB", Effects: byBlock},
+	{ID: "C12", Parts: []string{"fig6"}, Published: "above with ACL; alike at large blocks", Text: "local rate over block sizes: CLQLMRS and ACL above FIFO and Delay, and within 3 points of each other at 256 MB", Effects: byBlock},
 	{ID: "C13", Parts: []string{"fig7"}, Published: "rise most", Text: "local rate of CLQLMRS and ACL rises more from 10 to 50 maps than that of FIFO and Delay", Effects: risesMost},
 	{ID: "C14", Parts: []string{"fig5"}, Published: "nearly flat; close", Text: "cache rate: FIFO's rises by less than 2 points from 6 to 8 GB; CLQLMRS's is within 3 points of that of ACL with C=5, and above that with C=2", Effects: fifoFlat},
 	{ID: "C15", Parts: []string{"fig8"}, Published: "Join lowest, Aggregation highest", Text: "local rate of CLQLMRS and FIFO is lowest for Join and highest for Aggregation, against the mean of the others", Effects: byApplication},
