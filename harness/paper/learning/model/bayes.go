@@ -22,6 +22,7 @@ type bayes struct {
 	rule  bayesRule
 	n     [2]int64                     // samples by class
 	count [2][features]map[int32]int64 // samples by class, feature and value
+	kinds [features]int64              // different values of a feature in both classes
 }
 
 // bayesRule has what the paper does not print of the classifier.
@@ -44,8 +45,15 @@ func newBayes(rule bayesRule) *bayes {
 func (b *bayes) train(x vector, c class, times int64) {
 	b.n[c] += times
 	for f, value := range x {
-		b.count[c][f][value] += times
+		b.add(c, f, value, times)
 	}
+}
+
+func (b *bayes) add(c class, f int, value int32, times int64) {
+	if b.count[bad][f][value]+b.count[good][f][value] == 0 {
+		b.kinds[f]++
+	}
+	b.count[c][f][value] += times
 }
 
 // product returns P(class) times the product of P(feature | class).
@@ -55,16 +63,17 @@ func (b *bayes) product(x vector, c class) float64 {
 	}
 	p := float64(b.n[c]) / float64(b.n[bad]+b.n[good])
 	for f, value := range x {
-		p *= b.likelihood(b.count[c][f], value, b.n[c])
+		p *= b.likelihood(b.count[c][f][value], b.n[c], b.kinds[f])
 	}
 	return p
 }
 
-func (b *bayes) likelihood(seen map[int32]int64, value int32, total int64) float64 {
-	n := seen[value]
+// likelihood is that of a value that a class has n times in its samples, if either class
+// has so many kinds of values.
+func (b *bayes) likelihood(n, total, kinds int64) float64 {
 	switch {
 	case b.rule.unseen == "addOne":
-		return float64(n+1) / float64(total+int64(len(seen))+1)
+		return float64(n+1) / float64(total+kinds)
 	case n == 0 && b.rule.unseen == "one":
 		return 1 / float64(total)
 	}

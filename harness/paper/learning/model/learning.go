@@ -2,6 +2,7 @@
 package model
 
 import (
+	"cmp"
 	"math"
 
 	"heddle/harness/sched"
@@ -48,7 +49,7 @@ type learner struct {
 	weights                                                  [2]int64 // samples that a judgement counts, by class
 	most                                                     int64
 	learnRefusals, refuseFirst, posterior, tieMap            bool
-	shares                                                   map[string]float64
+	shares, budgets, spent                                   map[string]float64 // by pool
 	proportional, unlucky                                    bool
 
 	bayes      *bayes
@@ -93,12 +94,16 @@ func (m *learner) Watch(f func(assigned, overloaded bool)) { m.watch = f }
 func (m *learner) EveryHeartbeat() {}
 func (m *learner) HearsLoad()      {}
 
-// Observe counts hints, and judges a node's last decision at its report.
+// Observe counts hints and what pools spend, and judges a node's last decision at its report.
 func (m *learner) Observe(v *state.View, e sched.Event) {
 	switch e.What {
 	case sched.JobSubmitted:
 		m.count(v.Hints(e.Job, state.Map))
 		m.count(v.Hints(e.Job, state.Reduce))
+	case sched.TaskStarted:
+		if m.utility == "budget" {
+			m.spent[v.PoolName(v.Pool(e.Job))] += cmp.Or(v.Price(e.Job), 1)
+		}
 	case sched.NodeReported:
 		n := m.node(e.Node)
 		n.at = m.sampleOf(v, e.Node, e.Sample)

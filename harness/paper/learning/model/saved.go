@@ -94,7 +94,7 @@ func (b *bayes) load(s *saved) error {
 						featureNames[f], n, len(values), mostValues)
 				}
 				sum += n
-				b.count[c][f][value] = n
+				b.add(class(c), f, value, n)
 			}
 			if sum != b.n[c] {
 				return fmt.Errorf("feature %s has %d samples, its class %d", featureNames[f], sum, b.n[c])

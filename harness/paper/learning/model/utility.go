@@ -40,25 +40,33 @@ func (m *learner) utilityOf(v *state.View, job state.JobID, kind state.Kind) flo
 		return v.Price(job)
 	case "dedicated":
 		return m.dedicated(v, job)
+	case "budget": // 0 once the balance is spent
+		if m.spent[v.PoolName(v.Pool(job))] >= m.of(m.budgets, v, job) {
+			return 0
+		}
 	}
 	return constant
+}
+
+// of returns what a table says of the job's pool, or of all pools.
+func (m *learner) of(table map[string]float64, v *state.View, job state.JobID) float64 {
+	if x, ok := table[v.PoolName(v.Pool(job))]; ok {
+		return x
+	}
+	return table["*"]
 }
 
 // dedicated returns the utility of a job whose pool was promised a share of the
 // cluster's memory: 0 above the share, and below it the inverse of what it lacks, or
 // in proportion to it.
 func (m *learner) dedicated(v *state.View, job state.JobID) float64 {
-	promised, ok := m.shares[v.PoolName(v.Pool(job))]
-	if !ok {
-		promised = m.shares["*"]
-	}
 	used := 0.0
 	for _, other := range v.Active() {
 		if v.Pool(other) == v.Pool(job) {
 			used += float64(v.Used(other).MemoryMB)
 		}
 	}
-	lacks := promised - used/math.Max(float64(v.Total().MemoryMB), 1)
+	lacks := m.of(m.shares, v, job) - used/math.Max(float64(v.Total().MemoryMB), 1)
 	switch {
 	case lacks <= 0:
 		return 0
