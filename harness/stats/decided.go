@@ -23,20 +23,3 @@ func (x *Decided) Count() float64 { return x[0][0] + x[0][1] + x[1][0] + x[1][1]
 // All returns the percentage of decisions that were right. Like the other figures it is
 // not a number if there are none of what it is a part of.
 func (x *Decided) All() float64 { return 100 * (x[1][0] + x[0][1]) / x.Count() }
-
-// Accepted returns the percentage of those that accepted which were right.
-func (x *Decided) Accepted() float64 { return 100 * x[1][0] / (x[1][0] + x[1][1]) }
-
-// Balanced returns the mean of two percentages: of what turned out bad, the part that was
-// refused, and of what turned out good, the part that was accepted. If nothing turned out
-// one way, it is the other percentage.
-func (x *Decided) Balanced() float64 {
-	bad, good := x[0][1]+x[1][1], x[0][0]+x[1][0]
-	switch {
-	case bad == 0:
-		return 100 * x[1][0] / good
-	case good == 0:
-		return 100 * x[0][1] / bad
-	}
-	return 50*x[0][1]/bad + 50*x[1][0]/good
-}

@@ -9,7 +9,7 @@ import (
 
 // TestMain makes the models of papers known, as the command does.
 func TestMain(m *testing.M) {
-	if err := sched.Register(models.List()...); err != nil {
+	if err := sched.Register(append(models.List(), mutants...)...); err != nil {
 		panic(err)
 	}
 	m.Run()

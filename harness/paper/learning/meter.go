@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"time"
 
 	"heddle/harness/paper"
 	"heddle/harness/paper/learning/model"
@@ -27,10 +26,8 @@ type meter struct {
 	loads    map[string]float64 // of a task, by job
 	noise    float64
 	limit    float64
-	slowMs   int64
-	fromMs   int64   // from when the figures count
-	endMs    int64   // until when
-	ceiling  float64 // of the load over the target: one start at each beat
+	fromMs   int64 // from when the figures count
+	endMs    int64 // until when
 	nowMs    int64
 	nodes    [nodes]meteredNode
 	allLoads float64 // sum of the loads from the start on
@@ -48,30 +45,23 @@ type meteredNode struct {
 	sinceMs     int64 // time of the last change
 	area, loads float64
 	beats, over int64
-	starts      [len(slowWindows)]float64 // after node 0 became slow
+	peak        float64 // highest load
 }
-
-// slowWindows are times after node 0 became slow, in minutes, in which starts are
-// counted: the first minute, those that L7 asks about, and until the run's end.
-var slowWindows = [...][2]float64{{0, 1}, {2, 4}, {4, 1e9}}
 
 // decay is what an interval of 5 s leaves of the 1-minute load average.
 var decay = math.Exp(-5. / 60)
 
 func newMeter(x *testbed, jobs []job, m sched.Model, key draw.Key) *meter {
 	w := &meter{
-		Model:  m,
-		key:    key,
-		loads:  map[string]float64{},
-		noise:  x.Noise,
-		limit:  x.Target * cores,
-		slowMs: time.Duration(x.SlowAt).Milliseconds(),
+		Model: m,
+		key:   key,
+		loads: map[string]float64{},
+		noise: x.Noise,
+		limit: x.Target * cores,
 	}
 	w.endMs, w.fromMs = x.counts()
 	for i := range jobs {
-		load := cores / jobs[i].tasks
-		w.loads[jobName(i, jobs)] = load
-		w.ceiling = max(w.ceiling, math.Min(1, load*time.Duration(x.TaskTime).Seconds()*1000/beatMs/w.limit))
+		w.loads[jobName(i, jobs)] = cores / jobs[i].tasks
 	}
 	w.observer, _ = sched.As[sched.Observer](m)
 	for i := range w.nodes {
@@ -117,11 +107,6 @@ func (w *meter) Observe(v *state.View, e sched.Event) {
 			break
 		}
 		n.tasks, n.wants = n.tasks+1, n.wants+load
-		for i, window := range slowWindows {
-			if after := float64(nowMs-w.slowMs) / 60_000; w.slowMs > 0 && after >= window[0] && after < window[1] {
-				n.starts[i]++
-			}
-		}
 	case sched.NodeReported:
 		n := w.at(e.Node, nowMs)
 		e.Sample = &traces.NodeSample{Load1: n.load1}
@@ -148,7 +133,7 @@ func (w *meter) at(id state.NodeID, nowMs int64) *meteredNode {
 			w.allLoads, w.allBeats = w.allLoads+n.load1, w.allBeats+1
 		}
 		if n.nextMs >= w.fromMs && n.nextMs <= w.endMs {
-			n.beats, n.loads = n.beats+1, n.loads+n.load1
+			n.beats, n.loads, n.peak = n.beats+1, n.loads+n.load1, max(n.peak, n.load1)
 			if math.Ceil(10*n.load1) > 10*w.limit {
 				n.over++
 			}
@@ -170,24 +155,21 @@ func (w *meter) note(out *paper.Simulation, makespanMs int64, run int) {
 	}
 	minutes := float64(makespanMs) / 60_000
 	notes[fmt.Sprint("minutes", run)], out.Seconds = minutes, minutes*60
-	area, loads, beats, over := 0., 0., 0., 0.
-	var others [len(slowWindows)]float64
+	area, loads, beats, over, peak := 0., 0., 0., 0., 0.
 	for i := range w.nodes {
-		n := w.nodes[i]
-		area, loads, beats, over = area+n.area, loads+n.loads, beats+float64(n.beats), over+float64(n.over)
-		for k := range n.starts {
-			if i > 0 {
-				others[k] += n.starts[k] / (nodes - 1)
-			}
-		}
+		n := &w.nodes[i]
+		area, loads, beats, over, peak = area+n.area, loads+n.loads, beats+float64(n.beats), over+float64(n.over), max(peak, n.peak)
 	}
 	notes["tasks"] = area / nodes / math.Max(float64(makespanMs-w.fromMs), 1)
 	notes["load"], notes["overPct"] = loads/math.Max(beats, 1), 100*over/math.Max(beats, 1)
 	notes["ofTarget"] = notes["load"] / w.limit
-	notes["ofTargetAll"] = w.allLoads / w.allBeats / w.limit
-	notes["ofReachable"] = notes["ofTarget"] / w.ceiling
-	for k, starts := range w.nodes[0].starts {
-		notes[fmt.Sprint("slowStarts", k)] = starts / others[k] // not a number if nothing starts
+	for name, x := range map[string]float64{
+		"ofTarget":    notes["ofTarget"],
+		"ofTargetAll": w.allLoads / w.allBeats / w.limit,
+		"over":        notes["overPct"],
+		"peak":        max(1, peak/w.limit), // what is below the target is no peak
+	} {
+		notes[fmt.Sprint(name, run)] = x
 	}
 	out.Series["minutes"] = append(out.Series["minutes"], paper.Point{X: float64(run), Y: minutes})
 	if run > 1 {
@@ -199,10 +181,9 @@ func (w *meter) note(out *paper.Simulation, makespanMs int64, run int) {
 		if i < len(w.blocks) && w.blocks[i].Count() == blockOfScores {
 			b = w.blocks[i]
 		}
-		for name, y := range map[string]float64{"all": b.All(), "assigned": b.Accepted(), "balanced": b.Balanced()} {
-			if notes[fmt.Sprint(name, i+1)] = y; !math.IsNaN(y) {
-				out.Series[name] = append(out.Series[name], paper.Point{X: float64((i + 1) * blockOfScores), Y: y})
-			}
+		y := b.All()
+		if notes[fmt.Sprint("right", i+1)] = y; !math.IsNaN(y) {
+			out.Series["right"] = append(out.Series["right"], paper.Point{X: float64((i + 1) * blockOfScores), Y: y})
 		}
 	}
 }

@@ -24,7 +24,7 @@ import (
 // testbed is the paper's cluster with runs of jobs, one after the other.
 type testbed struct {
 	Job      string         `set:"job"`                    // names: "A then B and C", or mixed: short jobs of all types
-	Window   string         `set:"window" of:"steady run"` // hours without the first 10 minutes, or 160 maps
+	Window   string         `set:"window" of:"run steady"` // 160 maps, or hours without the first 10 minutes
 	Maps     int            `set:"maps"`                   // of a run; 0: as many as can start
 	Reduces  int            `set:"reduces"`                // of each job
 	Hours    float64        `set:"hours"`                  // of a steady run
@@ -37,17 +37,16 @@ type testbed struct {
 	Slots    string         `set:"slots"`                 // of a node: none, nearest to the published tasks, or a number
 	Hints    string         `set:"hints" of:"given equal shuffled"`
 	// of load-rule to assign a task: its parameter, or what starts the published tasks at the target
-	Chance string         `set:"chance" of:"given matched"`
-	Judged int            `set:"judged"` // heartbeats after which learning judges a decision; 0: as its parameter says
-	Grep   float64        `set:"grep"`   // tasks of Grep on a node at a load of 4
-	SlowAt units.Duration `set:"slowAt"` // when one node becomes half as fast; 0: never
+	Chance string  `set:"chance" of:"given matched"`
+	Judged int     `set:"judged"`               // heartbeats after which learning judges a decision; 0: as its parameter says
+	Grep   float64 `set:"grep"`                 // tasks of Grep on a node at a load of 4
+	Tie    string  `set:"tie" of:"given other"` // class of equal products: as learning's parameter says, or the other
 }
 
-// standard is a run of two hours with tasks of 60 s, of which the first 600 s do not
-// count.
+// standard is a run of 160 tasks of 60 s.
 var standard = testbed{
 	Job:      "WordCount",
-	Window:   "steady",
+	Window:   "run",
 	Hours:    2,
 	TaskTime: units.Duration(time.Minute),
 	Times:    "fixed",
@@ -59,6 +58,7 @@ var standard = testbed{
 	Hints:    "given",
 	Chance:   "given",
 	Grep:     2.31,
+	Tie:      "given",
 }
 
 const (
@@ -74,7 +74,7 @@ const (
 	mixed         = "mixed"
 )
 
-// kind is a type of job: the hints of Table 2 and the tasks a node of Figure 11.
+// kind is a type of job: the hints of Figure 7 and the tasks a node of Figure 11.
 type kind struct {
 	name  string
 	hints state.Hints
@@ -98,7 +98,7 @@ type job struct {
 	maps     int
 }
 
-// kindOf returns a type of job. Table 2 has no hints for Grep.
+// kindOf returns a type of job. Figure 7 has no hints for Grep.
 func (x *testbed) kindOf(name string) (kind, error) {
 	if name == "Grep" {
 		return kind{name: name, tasks: x.Grep}, nil
@@ -156,7 +156,7 @@ func (x testbed) With(name, value string) (paper.Setting, error) {
 	if err == nil &&
 		(x.Maps > 100_000 || x.Reduces > 1000 || x.Hours < .25 || x.Hours > 24 ||
 			x.TaskTime < units.Duration(time.Second) || x.TaskTime > units.Duration(time.Hour) ||
-			x.Noise > .3 || x.Target < .1 || x.Target > 10 || x.Runs < 1 || x.Runs > 20 || x.Grep < .1 || x.Grep > 100 || x.SlowAt < 0) {
+			x.Noise > .3 || x.Target < .1 || x.Target > 10 || x.Runs < 1 || x.Runs > 20 || x.Grep < .1 || x.Grep > 100) {
 		err = fmt.Errorf("out of range")
 	}
 	if err == nil {
@@ -197,6 +197,9 @@ func (x *testbed) params(s paper.Scheduler, seed uint64) sched.Params {
 	case model.Info.Name:
 		if x.Judged > 0 {
 			p["judgeAfter"] = strconv.Itoa(x.Judged)
+		}
+		if x.Tie == "other" {
+			p["tie"] = map[bool]string{true: "good", false: "bad"}[p["tie"] == "bad"]
 		}
 	case model.RuleInfo.Name:
 		p["seed"] = strconv.FormatUint(uint64(draw.Stream(seed, "chance"))>>33, 10)
@@ -264,9 +267,6 @@ func (x testbed) config(jobs []job, m sched.Model, key draw.Key) *sim.Config {
 		}
 		c.Cluster.Nodes = append(c.Cluster.Nodes, node)
 	}
-	if x.SlowAt > 0 {
-		c.Faults = append(c.Faults, sim.Fault{AtMs: time.Duration(x.SlowAt).Milliseconds(), What: sim.NodeSlow, Node: 0, Speed: .5})
-	}
 	endMs, _ := x.counts() // nothing fails then, but a simulation with an event ahead is not stuck
 	c.Faults = append(c.Faults, sim.Fault{AtMs: endMs + 2*beatMs, What: sim.AttemptsFail})
 	c.MapSlots = must(x.slotsOf(tasks))
@@ -290,7 +290,7 @@ func (x testbed) config(jobs []job, m sched.Model, key draw.Key) *sim.Config {
 		for k := range uint64(j.Maps) {
 			ms := int32(taskMs * (.95 + .1*key.At(uint64(i)).At(2).At(k).Fraction()))
 			w := sim.Work{FixedMs: ms}
-			if x.Times == "stretched" || x.SlowAt > 0 {
+			if x.Times == "stretched" {
 				w = sim.Work{ComputeMs: ms, CoresPercent: uint8(math.Round(100 * least / jobs[i].tasks))}
 			}
 			j.MapWork = append(j.MapWork, w)
