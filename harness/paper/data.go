@@ -1,6 +1,7 @@
 package paper
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -47,7 +48,9 @@ func (p *Paper) data(b *bench, r Reading, fixed map[string]string, beside []Read
 		var err error
 		switch {
 		case isParam:
-			err = p.checkParam(model, param, value)
+			for _, of := range strings.Split(model, "+") {
+				err = cmp.Or(err, p.checkParam(of, param, value))
+			}
 		case key == Offering && staged:
 			err = checkOffering(value)
 		case key == Training && staged:
@@ -167,7 +170,7 @@ func (d *Data) scheduler(label string) Scheduler {
 		params = sched.Params{}
 	}
 	for key, value := range d.values {
-		if of, param, ok := strings.Cut(key, "."); ok && (of == s.Model || of == s.Label) {
+		if of, param, ok := strings.Cut(key, "."); ok && (slices.Contains(strings.Split(of, "+"), s.Model) || of == s.Label) {
 			params[param] = value
 		}
 	}

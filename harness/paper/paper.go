@@ -199,8 +199,8 @@ const (
 type Axis struct {
 	Name string `json:"name"`
 	// Sets is the name of what the axis sets: a property of the set-up, a
-	// parameter of a model ("acl.d") or of one scheduler ("Original.inPool"), or one of this package's own, Offering and
-	// Training. If it is empty, it is the axis's name.
+	// parameter of a model ("acl.d"), of two ("adaptive+reverse.past") or of one scheduler
+	// ("Original.inPool"), or one of this package's own, Offering and Training. If it is empty, it is the axis's name.
 	Sets string `json:"sets,omitempty"`
 	// Of says whether the axis is a way to read the text, or a cost of our own
 	// simulated cluster.

@@ -340,6 +340,22 @@ func (at *attempts) killLost(n state.NodeID) {
 	}
 }
 
+// killAbove ends the youngest attempts on a node that has less capacity than they use.
+func (at *attempts) killAbove(n state.NodeID) {
+	for free := at.view.Free(n); free.MemoryMB < 0 || free.VCores < 0; free = at.view.Free(n) {
+		youngest := -1
+		for id := range at.list {
+			if a := &at.list[id]; a.node == n && a.runs() && (youngest < 0 || a.startMs >= at.list[youngest].startMs) {
+				youngest = id
+			}
+		}
+		if youngest < 0 {
+			return // what is left are ApplicationMasters
+		}
+		at.kill(int32(youngest), traces.KilledByYARN, true)
+	}
+}
+
 // loseOutput asks again for containers for those maps of a job whose output was
 // on the lost node n.
 func (at *attempts) loseOutput(slot int32, n state.NodeID) {

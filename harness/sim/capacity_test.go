@@ -54,9 +54,12 @@ func TestCapacity(t *testing.T) {
 		{"again and again", 1, 1, "0 n0 1, 12000 n0 0", 30_000, 4, []string{"map n0 succeeded 0-10000", "map n0 succeeded 10000-20000", "map n0 succeeded 30000-40000", "map n0 succeeded 40000-50000"}},
 		// A period that is longer than a model may refuse all nodes.
 		{"every three hours", 1, 1, "0 n0 0, 10000000 n0 1", 10_800_000, 1, []string{"map n0 succeeded 10000000-10010000"}},
+		// The younger map is killed at 4 s, and runs again in the place of the other one.
+		{"killed", 1, 2, "4000 n0 1", 0, 2, []string{"map n0 killed 0-4000", "map n0 succeeded 0-10000", "map n0 succeeded 10000-20000"}},
 	} {
 		c := &Config{
-			Cluster: slots(x.nodes, x.slots), Model: newModel(t, "fifo"), Costs: NoCosts(), Actuator: Ideal, Capacity: left(t, x.capacity, x.everyMs),
+			CapacityKills: x.name == "killed",
+			Cluster:       slots(x.nodes, x.slots), Model: newModel(t, "fifo"), Costs: NoCosts(), Actuator: Ideal, Capacity: left(t, x.capacity, x.everyMs),
 			Source: &Jobs{List: []Job{simpleJob("a", 0, x.maps, 0, Work{FixedMs: 10_000})}},
 		}
 		got, _ := ends(t, c)

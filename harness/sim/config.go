@@ -22,6 +22,8 @@ type Config struct {
 	// Capacity is a timetable of the nodes' capacity. Running containers stay when
 	// their node's capacity falls below what they use.
 	Capacity state.Timetable
+	// CapacityKills ends the youngest containers instead, until a node's capacity is enough.
+	CapacityKills bool
 	// Opportunities, if not nil, replace the NodeManagers' heartbeats: nodes
 	// report to the scheduler only at these times.
 	Opportunities []Opportunity

@@ -101,7 +101,11 @@ func (s *Sim) handleNode(e kernel.Event, id int32) {
 	case evCleanUp:
 		s.cleanUp(state.NodeID(id), e.Generation())
 	default:
-		s.recorder.capacity(s.nodes.changeCapacity(int(id)))
+		n, left := s.nodes.changeCapacity(int(id))
+		s.recorder.capacity(n, left)
+		if s.CapacityKills {
+			s.attempts.killAbove(n)
+		}
 	}
 }
 

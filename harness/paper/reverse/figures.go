@@ -63,11 +63,11 @@ func parts() (list []paper.Part) {
 			paper.MeanRow(", plans without a way to meet all goals %", infeasible),
 			paper.MeanRow(", jobs named late ahead", noted("namedLate")),
 			paper.MeanRow(", of these late in the end %", noted("namedLateRightPct")),
-			paper.MeanRow(", median error of predictions %", noted("predictionErrorPct")),
+			paper.MeanRow(", median error of predictions %", noted("error")),
 			{Suffix: "goals that none can meet %", Once: true, Of: func(g *paper.Grid, label string, k int) stats.Estimate {
 				return stats.Mean(g.Mean(label, noted("hopeless"), k))
 			}},
-		}, Notes: []string{"FIFO and EDF make no plans, and note no errors of predictions; EDF looks, as those that plan, whether all goals " +
+		}, Notes: []string{"Errors of predictions are by the axis error; R6b has all. FIFO and EDF make no plans, and note none; EDF looks, as those that plan, whether all goals " +
 			"can be met. A job is named late ahead if it ends late, by the times of maps so far, when work is done in the order of goals."}},
 	)
 }

@@ -24,7 +24,11 @@ var publishedFile []byte
 var numbers = paper.MustNumbers("harness/paper/reverse/published.csv", publishedFile)
 
 // Labels of the schedulers.
-const fifo, fair, adaptive, reverse, edf, ofMean = "FIFO", "Fair", "Adaptive", "Reverse", "EDF", "Reverse, mean"
+const (
+	fifo, fair, adaptive, reverse, edf = "FIFO", "Fair", "Adaptive", "Reverse", "EDF"
+	ofMean, nearest, onePeriod         = "Reverse, mean", "Reverse, next goal alone", "Reverse, one period"
+	anyNeed                            = "random needs"
+)
 
 // shown are the schedulers of all figures.
 var shown = []string{fifo, fair, adaptive, reverse, edf}
@@ -36,21 +40,25 @@ func Paper() *paper.Paper {
 		{Label: fair, Model: "adaptive", Params: sched.Params{"need": "none"}},
 		{Label: fifo, Model: "fifo"},
 	}
-	mean := paper.Scheduler{Label: ofMean, Model: "reverse", Params: sched.Params{"forecast": "mean"}}
 	return &paper.Paper{
 		Name:   "reverse",
 		Title:  "Adaptive MapReduce Scheduling in Shared Environments",
 		Source: "Narayan, Vinay M, Vinay A, Sagar R, Nithin S, IJERT ICESMART (2015), after Polo et al., CCGrid (2014)",
 		Setup:  standard,
 		Schedulers: append([]paper.Scheduler{
-			{Label: adaptive, Model: "adaptive"}, {Label: reverse, Model: "reverse"}, mean,
+			{Label: adaptive, Model: "adaptive"},
+			{Label: reverse, Model: "reverse"},
+			{Label: ofMean, Model: "reverse", Params: sched.Params{"forecast": "mean"}},
+			{Label: nearest, Model: "reverse", Params: sched.Params{"horizon": "next"}},
+			{Label: onePeriod, Model: "reverse", Params: sched.Params{"horizon": "one"}},
+			{Label: anyNeed, Model: "adaptive", Params: sched.Params{"need": "random"}},
 		}, stock...),
 		Claimant: reverse,
 		Controls: append([]paper.Scheduler{
 			{Label: "Reverse, present", Model: "reverse", Params: sched.Params{"forecast": "now"}},
 			{Label: "Adaptive, forecast", Model: "adaptive", Params: sched.Params{"need": "forecast"}},
 		}, stock...),
-		Bars:        []string{ofMean},
+		Bars:        []string{ofMean, nearest, onePeriod, anyNeed, fair},
 		Axes:        axes,
 		Designs:     designs(),
 		Parts:       parts(),
@@ -59,6 +67,8 @@ func Paper() *paper.Paper {
 		Numbers:     numbers,
 		Measures:    measures,
 		Facts:       facts,
+		NotJudged:   notJudged,
+		Explain:     explain,
 		Experiments: experiments,
 	}
 }
@@ -75,6 +85,34 @@ var axes = []paper.Axis{
 	{Name: "from", Sets: "reverse.from", Chosen: true, About: "what a plan of Reverse deals out", Values: []paper.Value{
 		{Value: "running", Mark: paper.Inferred, Why: "free slots: a placement is enforced as tasks end"},
 		{Value: "anew", Mark: paper.Ours, Why: "all slots, and jobs above their target get none until they are at it"},
+	}},
+	{Name: "pending", Sets: "adaptive+reverse.pending", About: "the maps that a job's work counts", Values: []paper.Value{
+		{Value: "completed", Mark: paper.Printed, Why: "all that have not completed: the count changes when a map completes"},
+		{Value: "waiting", Mark: paper.Ours, Why: "those that do not run yet"},
+		{Value: "elapsed", Mark: paper.Ours, Why: "all, without what running maps have done"},
+	}},
+	{Name: "tasks", Sets: "reverse.tasks", Chosen: true, About: "what fits into a period between two goals", Values: []paper.Value{
+		{Value: "seconds", Mark: paper.Ours, Why: "work as if it could be divided at will"},
+		{Value: "half", Mark: paper.Ours, Why: "half a map's time less"},
+		{Value: "whole", Mark: paper.Inferred, Why: "maps that begin and end in it: the text places whole tasks, and does not say how"},
+	}},
+	{Name: "back", About: "how slots are taken back", Values: []paper.Value{
+		{Value: "ends", Mark: paper.Ours, Why: "as maps end; not said"},
+		{Value: "kill", Mark: paper.Ours, Why: "at once: the youngest maps of the node are killed, and run again"},
+	}},
+	{Name: "replan", Sets: "adaptive+reverse.replan", About: "when a plan is made", Values: []paper.Value{
+		{Value: "cycle", Mark: paper.Printed, Why: "each cycle, until whose end a plan is in force"},
+		{Value: "jobs", Mark: paper.Ours, Why: "also when a job comes or ends"},
+	}},
+	{Name: "past", Sets: "adaptive+reverse.past", Chosen: true, About: "what a job needs whose goal is past", Values: []paper.Value{
+		{Value: "urgent", Mark: paper.Ours, Why: "all that is left, as soon as can be; not said"},
+		{Value: "none", Mark: paper.Ours, Why: "nothing"},
+	}},
+	{Name: "error", Chosen: true, About: "how R6 measures predictions at half of a job's maps", Values: []paper.Value{
+		{Value: "own", Mark: paper.Ours, Why: "with the job's share of the slots then, by each scheduler's own forecast; the paper has none"},
+		{Value: "present", Mark: paper.Ours, Why: "with that share of the slots then for ever, alike for all schedulers"},
+		{Value: "alike", Mark: paper.Ours, Why: "as if all jobs were served alike from then on, by each scheduler's own forecast"},
+		{Value: "late", Mark: paper.Ours, Why: "share of jobs of which the first one says wrongly whether they meet their goals"},
 	}},
 	{Name: "swing", Chosen: true, About: "period of the other load", Values: []paper.Value{
 		{Value: "2h", Mark: paper.Ours, Why: "not given"}, {Value: "30m", Mark: paper.Ours}, {Value: "15m", Mark: paper.Ours},
@@ -141,9 +179,7 @@ var facts = []paper.Fact{
 	{Item: "bursts", Is: "bursts are known ahead, as all of the other load", Why: "the text has known in advance"},
 	{
 		Item: "predictions",
-		Is: "when half of a job's maps are done: with its share of the slots at that time, no more slots than pending maps, running maps " +
-			"counted by what is left of them; Reverse foresees the slots, Adaptive takes those of that time for ever",
-		Why: "the paper defines no measure of its third claim",
+		Is:   "when half of a job's maps are done: no more slots than pending maps, running maps counted by what is left of them",
+		Why:  "the paper defines no measure of its third claim: see the axis error",
 	},
-	{Item: "not simulated", Is: "reduces, preemption, jobs without goals"},
 }

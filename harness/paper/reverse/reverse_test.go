@@ -63,24 +63,30 @@ func TestOtherLoad(t *testing.T) {
 	}
 }
 
+// digestOf simulates Reverse, and returns a text that is the same for equal schedules alone.
+func digestOf(t *testing.T, x cluster, params sched.Params) string {
+	t.Helper()
+	stages, err := x.Stages(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := stages[0].Config
+	if c.Model, err = model.ReverseInfo.New(params); err != nil {
+		t.Fatal(err)
+	}
+	c.Source, c.Seed = &sim.Jobs{List: stages[0].Jobs}, 1
+	r, err := sim.Run(&c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Digest.String()
+}
+
 // TestTold simulates Reverse with what it is told of the other load: nothing is the same
 // as to take the present for ever, and all else changes what it does.
 func TestTold(t *testing.T) {
 	digest := func(set string, params sched.Params) string {
-		stages, err := with(t, standard, "jobs=40 swing=30m "+set).Stages(1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := stages[0].Config
-		if c.Model, err = model.ReverseInfo.New(params); err != nil {
-			t.Fatal(err)
-		}
-		c.Source, c.Seed = &sim.Jobs{List: stages[0].Jobs}, 1
-		r, err := sim.Run(&c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return r.Digest.String()
+		return digestOf(t, with(t, standard, "jobs=40 swing=30m "+set), params)
 	}
 	present := sched.Params{"forecast": "now"}
 	if got, want := digest("told=none", nil), digest("", present); got != want {
@@ -96,6 +102,30 @@ func TestTold(t *testing.T) {
 			t.Errorf("%q and %q give the same schedule", set, other)
 		}
 		seen[got] = set
+	}
+}
+
+// TestAxesVary has each value of each axis of plans, and each way to take slots back, give a
+// schedule of its own.
+func TestAxesVary(t *testing.T) {
+	seen := map[string]string{}
+	for _, a := range axes {
+		for i, x := range a.Values {
+			_, param, ok := strings.Cut(a.Sets, "reverse.")
+			if !ok && a.Name != "back" || i == 0 && len(seen) > 0 {
+				continue
+			}
+			set := with(t, standard, "jobs=60 swing=30m")
+			p := sched.Params{}
+			if p[param] = x.Value; !ok {
+				p, set = nil, with(t, set, "back="+x.Value)
+			}
+			got := digestOf(t, set, p)
+			if other, ok := seen[got]; ok {
+				t.Errorf("%s=%s and %s give the same schedule", a.Name, x.Value, other)
+			}
+			seen[got] = a.Name + "=" + x.Value
+		}
 	}
 }
 
@@ -144,7 +174,7 @@ func made(notes map[string]map[string]float64) func(paper.Case, uint64) (paper.S
 	return func(c paper.Case, seed uint64) (paper.Simulation, error) {
 		noise := 1 + float64(seed%17)/10_000
 		s := paper.Simulation{Seconds: 100 * noise, Notes: map[string]float64{}, Samples: map[string][]float64{"late": {0, 1, 2}, "distance": {-50, 0, 50}}, Stages: []*measure.Figures{{}}}
-		for name, x := range map[string]float64{"missed": 40, "lateness": 200, "p50": -10, "p90": 200, "jain": 0.4, "used": 70, "hopeless": 1, "predictionErrorPct": 20, "plans": 10, "infeasiblePlans": 4} {
+		for name, x := range map[string]float64{"missed": 40, "lateness": 200, "p50": -10, "p90": 200, "jain": 0.4, "used": 70, "hopeless": 1, "error": 20, "plans": 10, "infeasiblePlans": 4} {
 			if y, ok := notes[c.Scheduler.Label][name]; ok {
 				x = y
 			}
@@ -156,8 +186,8 @@ func made(notes map[string]map[string]float64) func(paper.Case, uint64) (paper.S
 
 // TestClaims forces each verdict: Reverse as the paper says, equal, and worse.
 func TestClaims(t *testing.T) {
-	better := map[string]float64{"missed": 20, "lateness": 50, "p90": 80, "jain": 0.5, "predictionErrorPct": 5}
-	worse := map[string]float64{"missed": 60, "lateness": 400, "p90": 400, "jain": 0.2, "predictionErrorPct": 60}
+	better := map[string]float64{"missed": 20, "lateness": 50, "p90": 80, "jain": 0.5, "error": 5}
+	worse := map[string]float64{"missed": 60, "lateness": 400, "p90": 400, "jain": 0.2, "error": 60}
 	all := []string{"R2-missed", "R2-lateness", "R2-p90", "R3-missed", "R3-lateness", "R3-p90", "R6"}
 	for _, c := range []struct {
 		name   string

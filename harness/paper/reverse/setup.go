@@ -29,11 +29,13 @@ type cluster struct {
 	Told       string         `set:"told" of:"ahead none"`
 	Lag        units.Duration `set:"lag"`   // of what models are told of the other load
 	Noise      float64        `set:"noise"` // the same
+	Back       string         `set:"back" of:"ends kill"`
+	Error      string         `set:"error" of:"own present alike late"`
 }
 
 var standard = cluster{
 	Experiment: "2", Goals: "mid", Load: 0.7, Jobs: 400, Swing: units.Duration(2 * time.Hour), Map: units.Duration(time.Minute), MeanMaps: 60,
-	Told: config.CapacityAhead,
+	Told: config.CapacityAhead, Back: "ends", Error: "own",
 }
 
 // The cluster has nodes of slotsEach slots. The other load changes so many times
@@ -108,7 +110,7 @@ func nodeName(k int) string { return fmt.Sprintf("node%d", k+1) }
 // Stages returns the jobs on the cluster. Nodes report as soon as a map ends, and
 // nothing but the maps takes time.
 func (x cluster) Stages(seed uint64) ([]paper.Stage, error) {
-	c := sim.Config{Actuator: sim.Ideal, Costs: sim.NoCosts(), MinAllocation: slot, Capacity: x.timetable()}
+	c := sim.Config{Actuator: sim.Ideal, Costs: sim.NoCosts(), MinAllocation: slot, Capacity: x.timetable(), CapacityKills: x.Back == "kill"}
 	for k := range nodes {
 		c.Cluster.Nodes = append(c.Cluster.Nodes, sim.Node{Name: nodeName(k), Rack: "rack1", Capacity: slot.Times(slotsEach)})
 	}
@@ -163,6 +165,19 @@ func (x cluster) Note(to *paper.Simulation, _ uint64, jobs []sim.Job, f *measure
 	}
 	to.Notes["used"] = f.UtilisationPct
 	to.Notes["hopeless"] = x.hopeless(jobs)
+	for _, e := range errors {
+		if y, ok := to.Notes[e.note]; ok && e.value == x.Error {
+			to.Notes["error"] = y
+		}
+	}
+}
+
+// errors are the values of the axis error, and the notes of models that have them.
+var errors = []struct{ value, note, says string }{
+	{"own", "predictionErrorPct", "median error of predictions"},
+	{"present", "predictionErrorPresentPct", "median error, if the slots of then last for ever"},
+	{"alike", "predictionErrorAlikePct", "median error, if all jobs are served alike from then on"},
+	{"late", "predictionWrongPct", "jobs of which it is predicted wrongly whether they meet their goals"},
 }
 
 // hopeless returns the share, in percent, of the jobs that no scheduler can finish

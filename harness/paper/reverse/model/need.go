@@ -56,6 +56,7 @@ type walker struct {
 	nextCycle   bool // the first period ends after one cycle, so that all is done as late as possible
 	order       []int
 	open        shareHeap
+	horizon     string  // next: only jobs with the first goal have a need; one: all work is to be done until then
 	placed      float64 // slot-seconds that were placed in later periods
 }
 
@@ -83,6 +84,14 @@ func (w *walker) walk(jobs []demand, now, cycle float64, avail func(a, b float64
 	})
 	if len(w.order) == 0 {
 		return
+	}
+	switch first := jobs[w.order[len(w.order)-1]].goal; w.horizon {
+	case "next":
+		w.order = slices.DeleteFunc(w.order, func(i int) bool { return jobs[i].goal > first+sameGoal })
+	case "one":
+		for _, i := range w.order {
+			jobs[i].goal = first
+		}
 	}
 	level, next, end := 0.0, 0, jobs[w.order[0]].goal
 	for {

@@ -237,3 +237,27 @@ func TestDeal(t *testing.T) {
 		t.Errorf("slots %+v %+v, want no more than there are tasks", few[0], few[1])
 	}
 }
+
+// TestRoom has what fits between two times on 4 slots, of maps of 60 s: in 170 s, two whole maps.
+func TestRoom(t *testing.T) {
+	m := &planner{lookout: lookout{firstMap: 60}, ahead: constant(4)}
+	for tasks, want := range map[string]float64{"seconds": 680, "half": 560, "whole": 480} {
+		if got := m.room(tasks)(10, 180); math.Abs(got-want) > 1e-9 {
+			t.Errorf("%s: %g slot-seconds, want %g", tasks, got, want)
+		}
+	}
+}
+
+// TestHorizon plans the jobs of the next goal alone, and all work until the next goal.
+func TestHorizon(t *testing.T) {
+	for horizon, want := range map[string][3]float64{"next": {2, 0, 0}, "one": {2, 4, 30.0 / 7}} {
+		jobs := []demand{{goal: 7, work: 14}, {goal: 15, work: 28}, {goal: 20, work: 30}}
+		w := walker{horizon: horizon}
+		w.walk(jobs, 0, 1, constant(4).avail)
+		for i, x := range want {
+			if math.Abs(jobs[i].need-x) > 1e-9 {
+				t.Errorf("%s: job %d needs %g slots, want %g", horizon, i+1, jobs[i].need, x)
+			}
+		}
+	}
+}

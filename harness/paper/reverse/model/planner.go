@@ -2,7 +2,6 @@ package model
 
 import (
 	"math"
-	"slices"
 
 	"heddle/harness/sched"
 	"heddle/harness/state"
@@ -32,11 +31,14 @@ import (
 // plan. Slots of one size: that of the first job's maps.
 type planner struct {
 	lookout
-	name    string
-	running bool // a plan deals only free slots, on top of those that jobs have
-	need    func(m *planner, now float64)
-	see     func(m *planner, v *state.View) *forecast
-	table   *state.Timetable
+	name           string
+	running        bool   // a plan deals only free slots, on top of those that jobs have
+	counts         string // the parameter pending
+	replans, stale bool   // a plan is made when a job comes or ends; one has
+	forgives       bool   // a deadline that is past is none
+	need           func(m *planner, now float64)
+	see            func(m *planner, v *state.View) *forecast
+	table          *state.Timetable
 
 	foreseen *forecast // the timetable's, once it was made
 	ahead    *forecast
@@ -48,8 +50,8 @@ type planner struct {
 	targets  sched.PerJob[target]
 
 	plans, infeasible int
-	asked, carried    int64     // slots of plans, and those that their jobs had at the next plan
-	errors            []float64 // relative errors of predictions, in percent
+	asked, carried    int64 // slots of plans, and those that their jobs had at the next plan
+	predictions       predictions
 }
 
 // target is what the last plan says of a job.
@@ -57,7 +59,7 @@ type target struct {
 	slots        int32
 	need         float64
 	at           int64 // time of that plan
-	predicted    float64
+	predicted    [len(definitions)]float64
 	predictedAt  float64
 	hasPredicted bool
 }
@@ -71,21 +73,21 @@ func (m *planner) Foresee(t *state.Timetable) { m.table = t }
 func (m *planner) Observe(v *state.View, e sched.Event) {
 	m.lookout.Observe(v, e)
 	switch e.What {
+	case sched.JobSubmitted:
+		m.stale = true
 	case sched.TaskEnded:
 		if 2*v.Done(e.Job, state.Map) >= v.Tasks(e.Job, state.Map) && !v.Ended(e.Job) {
 			m.predict(v, e.Job)
 		}
 	case sched.JobEnded:
-		if x := m.targets.Of(e.Job); x.hasPredicted {
-			if left := float64(v.Now())/1e9 - x.predictedAt; left > 0 {
-				m.errors = append(m.errors, 100*math.Abs(x.predicted-x.predictedAt-left)/left)
-			}
-		}
+		m.stale = true
+		m.holdPrediction(v, e.Job)
 	}
 }
 
 // Tick makes a plan.
 func (m *planner) Tick(v *state.View) {
+	m.stale = false
 	m.holdAgainst(v)
 	m.jobs, m.demands, m.claims, m.dealt = m.jobs[:0], m.demands[:0], m.claims[:0], m.dealt[:0]
 	for _, id := range v.Active() {
@@ -94,11 +96,15 @@ func (m *planner) Tick(v *state.View) {
 			continue
 		}
 		goal := math.Inf(1)
-		if d := v.Deadline(id); d != state.NoDeadline {
+		d := v.Deadline(id)
+		if d != state.NoDeadline {
 			goal = float64(d) / 1e9
 		}
+		if m.forgives && d <= v.Now() {
+			goal = math.Inf(1)
+		}
 		m.jobs = append(m.jobs, id)
-		m.demands = append(m.demands, demand{goal: goal, work: float64(pending) * m.mean(id)})
+		m.demands = append(m.demands, demand{goal: goal, work: m.work(v, id)})
 		m.claims = append(m.claims, claim{pending: float64(pending), age: int32(len(m.jobs))})
 	}
 	if len(m.jobs) == 0 {
@@ -131,6 +137,18 @@ func (m *planner) Tick(v *state.View) {
 	}
 }
 
+// work returns the job's work for a plan, in slot-seconds.
+func (m *planner) work(v *state.View, id state.JobID) float64 {
+	pending := pendingMaps(v, id)
+	switch m.counts {
+	case "waiting":
+		pending -= v.Running(id, state.Map)
+	case "elapsed":
+		return m.left(v, id)
+	}
+	return float64(pending) * m.mean(id)
+}
+
 // holdAgainst counts how much of the last plan was carried out: the slots of its jobs, as far as
 // these have maps for them, and those that they have now.
 func (m *planner) holdAgainst(v *state.View) {
@@ -148,6 +166,9 @@ func pendingMaps(v *state.View, id state.JobID) int32 {
 }
 
 func (m *planner) Choose(v *state.View, n state.NodeID) (sched.Pick, bool) {
+	if m.replans && m.stale {
+		m.Tick(v)
+	}
 	if p, ok := rerunOrReduce(v, n); ok {
 		m.picked = p.Job
 		return p, true
@@ -181,57 +202,6 @@ func (m *planner) lowest(v *state.View, n state.NodeID) state.JobID {
 	return best
 }
 
-// predict notes, once for each job, when it will end.
-func (m *planner) predict(v *state.View, id state.JobID) {
-	t := m.targets.Of(id)
-	if t.hasPredicted || m.ahead == nil {
-		return
-	}
-	t.predicted, t.hasPredicted = m.end(v, id)
-	t.predictedAt = float64(v.Now()) / 1e9
-}
-
-// PredictEnd implements sched.Predictor.
-func (m *planner) PredictEnd(v *state.View, id state.JobID) (at int64, ok bool) {
-	if m.ahead == nil { // no plan has been made
-		m.jobs = append(m.jobs[:0], id)
-		m.ahead = m.see(m, v)
-	}
-	end, ok := m.end(v, id)
-	return int64(end * 1e9), ok
-}
-
-// end returns when the job will end, in seconds: with the same share of the slots as
-// now, but no more slots than it has pending maps. What its running maps have done
-// already counts. The share of a job of which nothing has run is that of all jobs alike.
-func (m *planner) end(v *state.View, id state.JobID) (at float64, ok bool) {
-	now, pending, mean, running := float64(v.Now())/1e9, float64(pendingMaps(v, id)), m.mean(id), float64(v.Running(id, state.Map))
-	waiting, work, least := pending, 0.0, 0.0
-	for i, begun := range m.times.Of(id).begun {
-		if v.RunsOn(id, v.Task(id, state.Map, int32(i))) != state.None {
-			left := max(0, mean-(now-float64(begun)/1e9))
-			waiting, work, least = waiting-1, work+left, max(least, left)
-		}
-	}
-	if waiting > 0 {
-		work, least = work+waiting*mean, mean
-	}
-	share := max(1, running) / max(1, m.ahead.at(now))
-	if running == 0 && v.Done(id, state.Map) == 0 {
-		share = 1 / float64(len(v.Active()))
-	}
-	end, step := now, float64(m.cycleMs)/1000
-	const most = 100_000 // steps, after which no end is predicted
-	for range most {
-		got := min(share*m.ahead.avail(end, end+step), pending*step)
-		if got >= work {
-			return max(now+least, end+step*work/max(got, sameGoal)), true
-		}
-		work, end = work-got, end+step
-	}
-	return 0, false
-}
-
 // Notes implements sched.Noter.
 func (m *planner) Notes() map[string]float64 {
 	notes := m.lookout.Notes()
@@ -239,8 +209,6 @@ func (m *planner) Notes() map[string]float64 {
 	if m.asked > 0 {
 		notes["planCarriedPct"] = 100 * float64(m.carried) / float64(m.asked)
 	}
-	if errors := slices.Sorted(slices.Values(m.errors)); len(errors) > 0 {
-		notes["predictionErrorPct"] = errors[len(errors)/2]
-	}
+	m.predictions.note(notes)
 	return notes
 }
