@@ -48,7 +48,7 @@ func paperNames() (names []string) {
 const fullSeeds, quickSeeds = 20, 6
 
 type paperOptions struct {
-	Quick    bool     `flag:"quick" text:"6 seeds instead of 20"`
+	Quick    bool     `flag:"quick" text:"a preview with 6 seeds instead of 20"`
 	Seeds    int      `flag:"seeds" text:"simulate N seeds" of:"N" without:"20, or fewer for the matrix of some papers" min:"2" max:"10000"`
 	Seed     uint64   `flag:"seed" text:"number from which all seeds are drawn"`
 	Reading  string   `flag:"reading" text:"the READING of the paper" of:"READING" without:"as printed"`
@@ -188,6 +188,7 @@ func simulatedPaper(c *cli.Context, o *paperOptions, p *paper.Paper, parts []str
 	}
 	if o.Quick {
 		x.Seeds = cmp.Or(x.Seeds, quickSeeds)
+		x.Preview = x.Seeds < fullSeeds
 	}
 	var vary paper.Vary
 	for _, text := range o.Set {

@@ -90,6 +90,9 @@ type Table struct {
 	// Heat says that the tone of a cell is its background, so that many cells are seen at
 	// once. Only pages show such a table; there has to be one beside it.
 	Heat bool
+	// Says says that the last column has sentences without which the others are not
+	// understood. Pages have it second, where no screen cuts it off.
+	Says bool
 }
 
 func (Heading) part()    {}

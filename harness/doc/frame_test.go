@@ -45,3 +45,15 @@ func TestLongWords(t *testing.T) {
 		t.Errorf("no wide column in %s", h.String())
 	}
 }
+
+// TestSays has a page show the column of sentences second, and text have it last.
+func TestSays(t *testing.T) {
+	x := &Table{Says: true, Columns: []string{"claim", "verdict", "what it says"}}
+	x.Add(Words("C1"), Words("holds"), Words("it is faster"))
+	h := &hypertext{}
+	h.table(x)
+	page, text := h.String(), x.text(false)
+	if strings.Index(page, "it is faster") > strings.Index(page, "holds") || strings.Index(text, "it is faster") < strings.Index(text, "holds") {
+		t.Errorf("the sentence is not second in\n%s\nor not last in\n%s", page, text)
+	}
+}

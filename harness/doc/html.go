@@ -240,7 +240,14 @@ func when(is bool, name string) string {
 
 // table writes a table without the columns of which nothing is known.
 func (h *hypertext) table(t *Table) {
+	says := t.Says
 	t = t.known()
+	if says {
+		t.Columns = second(t.Columns)
+		for i := range t.Rows {
+			t.Rows[i] = second(t.Rows[i])
+		}
+	}
 	numbers, _ := t.split()
 	name := escaped(cmp.Or(t.Name, "table"))
 	h.add("<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"%s\"><table%s><caption>%[1]s</caption>\n", name,
@@ -290,6 +297,12 @@ func (h *hypertext) table(t *Table) {
 	case without > 0:
 		h.WriteString("<p class=\"about\">No value has an interval: there are too few repeats for one.</p>\n")
 	}
+}
+
+// second moves the last of a list, which is not the first, to the second place.
+func second[T any](list []T) []T {
+	last := len(list) - 1
+	return slices.Insert(list[:last], 1, list[last])
 }
 
 // known returns the table without the columns that have nothing but "-".

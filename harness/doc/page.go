@@ -128,11 +128,11 @@ const frameOfPage = `<!doctype html>
 	`<path d="M3 1v18M8 1v18M12 1v18M17 1v18" stroke-width="1.4" class="warp" stroke="currentColor"/><path d="M1 6c4 0 5 8 9 8s5-8 9-8" ` +
 	`fill="none" stroke-width="2.2" class="ks2"/></svg>heddle</span>` +
 	`<span class="what">%[3]s</span></header>
-<div class="sheet">
-%[5]s<main id="main" tabindex="-1">
+<main class="sheet">
 <h1>%[3]s</h1>
-%[6]s</main>
-</div>
+%[5]s<div id="main" tabindex="-1">
+%[6]s</div>
+</main>
 %[7]s</body>
 </html>
 `

@@ -169,5 +169,5 @@ const seen = new IntersectionObserver((entries) => {
     links.get(e.target.getAttribute('aria-labelledby'))?.setAttribute('aria-current', 'true');
   }
 }, { rootMargin: '-10% 0px -80% 0px' });
-each('main > section', (s) => seen.observe(s));
+each('#main > section', (s) => seen.observe(s));
 })();

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"heddle/harness/compare"
 	"heddle/harness/doc"
 )
 
@@ -72,7 +73,7 @@ func wrongBar(t *testing.T, p *Paper) string {
 		if got.Bar == nil {
 			return c.name + ": no bar"
 		}
-		if got.Verdict != c.met || got.Bar.Best != c.best || got.Bar.Verdict != c.bar || got.NeededMethod != c.needed || got.NeedsNoMethod() == (got.NeededMethod || got.Verdict.met() == 0) {
+		if got.Verdict != c.met || got.Bar.Best != c.best || got.Bar.Verdict != c.bar || got.NeededMethod != c.needed || got.NeedsNoMethod() == (got.NeededMethod || got.MethodUntold || got.Verdict.met() == 0) {
 			return fmt.Sprintf("%s: %s, the bar %s %s, needs the method %v; want %s, %s %s, %v", c.name, got.Verdict, got.Bar.Best, got.Bar.Verdict, got.NeededMethod, c.met, c.best, c.bar, c.needed)
 		}
 	}
@@ -129,6 +130,64 @@ func TestBarText(t *testing.T) {
 		row := text[strings.Index(text, "needs the method"):strings.Index(text, "What these words mean")]
 		if !strings.Contains(text, want) || !strings.Contains(row, needs) {
 			t.Errorf("%s: want %q in\n%s", barCases[i].name, want, out.String())
+		}
+	}
+}
+
+// TestUntoldControl has a claim not be shown to need the method while a control cannot be told
+// from the claimant: too few seeds, or intervals that overlap.
+func TestUntoldControl(t *testing.T) {
+	own := []Effect{{Estimate: estimate(12, 10, 14), Least: 9}}
+	for _, c := range []struct {
+		name    string
+		control Effect
+		needs   string
+	}{
+		{"as the claimant", Effect{Estimate: estimate(11, 9, 13), Least: 9}, "no"},
+		{"not told", Effect{Estimate: estimate(5, -1, 9.5), Least: 9}, "not shown"},
+		{"not told, though apart", Effect{Estimate: estimate(4, -1, 9), Least: 9}, "not shown"},
+		{"direction, and it overlaps", Effect{Estimate: estimate(6, 1, 11), Least: 9}, "not shown"},
+		{"direction, apart", Effect{Estimate: estimate(6, 3, 9), Least: 9}, "yes"},
+		{"no effect", Effect{Estimate: estimate(0, -1, 1), Least: 9}, "yes"},
+		{"reversed", Effect{Estimate: estimate(-2, -3, -1), Least: 9}, "yes"},
+	} {
+		p := barPaper()
+		p.Controls, p.Claims[0].Beats = p.Controls[:1], nil
+		p.Claims[0].Effects = func(d *Data) []Effect {
+			d.Grid("one", "Mine")
+			if d.inPlace != nil {
+				return []Effect{c.control}
+			}
+			return own
+		}
+		got := judged(t, p, 0)
+		if got.needs() != c.needs {
+			t.Errorf("%s: needs the method: %s, want %s", c.name, got.needs(), c.needs)
+		}
+	}
+}
+
+// TestChanceAndPreview has a page say how many of its verdicts would be wrong by chance, and
+// that few seeds are a preview.
+func TestChanceAndPreview(t *testing.T) {
+	interval, none := compare.Interval{1, 2}, compare.Interval{1, 1}
+	r := &Report{Preview: true, Seeds: 6, Criteria: []Criterion{
+		{ID: "C1", Verdict: Holds, CI95: interval},
+		{ID: "C2", Verdict: Fails, CI95: interval},
+		{ID: "C3", Kind: Check, Verdict: Holds, CI95: interval},
+		{ID: "C6", Verdict: Reversed, CI95: interval},
+		{ID: "C4", Kind: Check, Verdict: Holds, CI95: none},
+		{ID: "C5", Kind: ReportOnly, CI95: interval},
+	}}
+	var out bytes.Buffer
+	for i := range r.Criteria {
+		r.Criteria[i].Effects = []EffectJSON{{}}
+	}
+	check(t, doc.WriteText(&out, r.Doc(), false))
+	text := strings.Join(strings.Fields(out.String()), " ")
+	for _, want := range []string{"up to about 0.2 of these 4 verdicts would be wrong", "in 5 of 100 cases", "Preview with 6 seeds: "} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, out.String())
 		}
 	}
 }

@@ -14,7 +14,7 @@ func claims(list []Criterion) doc.Doc {
 	if len(list) == 0 {
 		return nil
 	}
-	t := &doc.Table{Name: "claims", Columns: []string{"claim", "verdict", "ours", "published", "needs the method", "what it says"}}
+	t := &doc.Table{Name: "claims", Says: true, Columns: []string{"claim", "verdict", "ours", "published", "needs the method", "what it says"}}
 	effects := &doc.Table{Name: "effects", Columns: []string{"claim", "effect", "ours", "asked", "room", "sign", "verdict"}}
 	controls := &doc.Table{Name: "controls", Columns: []string{"claim", "in its place", "verdict", "ours"}}
 	forest := &doc.Forest{Title: "Each effect that a claim asks for"}
@@ -47,6 +47,7 @@ func claims(list []Criterion) doc.Doc {
 	return doc.Doc{
 		doc.Heading("What the paper claims"),
 		t,
+		doc.Text(chance(list)),
 		&doc.Fold{Title: "What these words mean", Parts: doc.Doc{legend(list)}},
 		forest,
 		&doc.Fold{
@@ -230,6 +231,8 @@ func (c *Criterion) needs() string {
 		return "not about it"
 	case c.NeededMethod:
 		return "yes"
+	case c.MethodUntold:
+		return "not shown"
 	case c.NeedsNoMethod():
 		return "no"
 	}

@@ -14,8 +14,8 @@ import (
 func (r *Report) Doc() doc.Doc {
 	d := doc.Doc{
 		doc.Heading(r.Title), r.opening(), doc.Text(r.Source),
-		doc.Text(fmt.Sprintf("Reading: %s. %d seeds from %d; means with their 95 %% interval over seeds.",
-			r.Reading+besides(r.Changed), r.Seeds, r.Seed)),
+		doc.Text(fmt.Sprintf("%sReading: %s. %d seeds from %d; means with their 95 %% interval over seeds.",
+			preview(r.Preview, r.Seeds), r.Reading+besides(r.Changed), r.Seeds, r.Seed)),
 	}
 	d = append(d, claims(r.Criteria)...)
 	if lines := strings.Split(r.Summary, "\n"); len(lines) > 1 {
@@ -58,6 +58,14 @@ func (r *Report) Doc() doc.Doc {
 		},
 		&doc.Fold{Title: "The set-up", Parts: doc.Doc{facts}},
 	)
+}
+
+// preview says of results with few seeds that they are a preview.
+func preview(is bool, seeds int) string {
+	if is {
+		return fmt.Sprintf("Preview with %d seeds: verdicts may change with more. ", seeds)
+	}
+	return ""
 }
 
 // besides says what a user changed in a reading, after its name.
@@ -182,7 +190,7 @@ var short = map[Verdict]string{Holds: "holds", Direction: "dir", Fails: "fails",
 // Doc returns the matrix for people to read: a table with a row for each reading
 // and a column for each claim, below its summary.
 func (m *Matrix) Doc() doc.Doc {
-	counts := &doc.Table{Name: "claims", Columns: []string{"claim", "unit", "verdicts", "what it says"}}
+	counts := &doc.Table{Name: "claims", Says: true, Columns: []string{"claim", "unit", "verdicts", "what it says"}}
 	for i, c := range m.Claims {
 		counts.Add(doc.Words(c.ID), doc.Words(m.Readings[0].Criteria[i].Unit), doc.Words(m.counts(&c)), doc.Words(c.Text))
 	}
@@ -200,10 +208,11 @@ func (m *Matrix) Doc() doc.Doc {
 	}
 	return doc.Doc{
 		doc.Heading(m.Title), doc.Text(m.Source), doc.Lead(first), doc.Text(rest),
-		doc.Text(fmt.Sprintf("%d readings%s, %d seeds from %d. Each cell: verdict, our figure with its 95 %% interval. "+
+		doc.Text(fmt.Sprintf("%s%d readings%s, %d seeds from %d. Each cell: verdict, our figure with its 95 %% interval. "+
 			"dir: direction alone; rev: reversed; ceil: ceiling; n/t: not testable; *: the figure is that of another effect than the claim's "+
 			"first, on which its verdict rests; "+
-			"=: a control does as well, so the claim does not need the method.", len(m.Readings), besides(m.Changed), m.Seeds, m.Seed)),
+			"=: a control does as well, so the claim does not need the method.",
+			preview(m.Preview, m.Seeds), len(m.Readings), besides(m.Changed), m.Seeds, m.Seed)),
 		doc.Heading("Verdicts"), m.heat(), &doc.Fold{Title: "Verdicts with our figures", Parts: doc.Doc{m.table()}}, counts, m.leftOut(),
 		doc.Heading("How the readings differ from the first"), differ, doc.Heading("What was varied"), varied,
 	}

@@ -25,10 +25,12 @@ type Criterion struct {
 	Unit      string           `json:"unit"`
 	Verdict   Verdict          `json:"verdict"` // empty for a claim that is reported only
 	Rests     int              `json:"rests"`
-	// NeededMethod says that the claim holds, or has the direction, that no control
-	// in the claimant's place does as well, and that the claimant beats the bar.
-	// AboutMethod says whether the claim is about the claimant at all.
+	// NeededMethod says that the claim holds, or has the direction, and that the claimant is
+	// shown to be better than each control in its place and than the bar. MethodUntold says
+	// that none of these does as well, and that the seeds do not tell one of them from the
+	// claimant. AboutMethod says whether the claim is about the claimant at all.
 	NeededMethod bool            `json:"neededMethod"`
+	MethodUntold bool            `json:"methodUntold,omitempty"`
 	AboutMethod  bool            `json:"aboutMethod"`
 	Note         string          `json:"note"`
 	Effects      []EffectJSON    `json:"effects"`
@@ -94,7 +96,7 @@ func (v Verdict) met() int {
 // claimant's method: a control meets it as well, or the claimant does not beat
 // the bar.
 func (c *Criterion) NeedsNoMethod() bool {
-	return c.AboutMethod && c.Verdict.met() > 0 && !c.NeededMethod
+	return c.AboutMethod && c.Verdict.met() > 0 && !c.NeededMethod && !c.MethodUntold
 }
 
 // judge judges a claim in one reading: first as it is, then with each control
@@ -129,29 +131,39 @@ func (d *Data) judge(claim *Claim) (*Criterion, error) {
 		Controls:    []ControlResult{},
 	}
 	c.add(claim, effects)
-	c.NeededMethod = c.AboutMethod && c.Verdict.met() > 0
 	if !c.AboutMethod {
 		return c, nil
 	}
+	return c, d.method(claim, c, effects)
+}
+
+// method judges a claim with each control in the claimant's place, and says whether the
+// claim needs the method. The effects are the claimant's own.
+func (d *Data) method(claim *Claim, c *Criterion, effects []Effect) error {
+	needed, untold := c.Verdict.met() > 0, false
 	for i := range d.paper.Controls {
-		x, err := d.judgeControl(claim, &d.paper.Controls[i])
+		x, worse, err := d.judgeControl(claim, &d.paper.Controls[i], effects)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		c.Controls = append(c.Controls, *x)
-		if x.Verdict.met() >= c.Verdict.met() && !d.paper.Controls[i].Ablated {
-			c.NeededMethod = false
+		if !d.paper.Controls[i].Ablated {
+			needed = needed && x.Verdict.met() < c.Verdict.met()
+			untold = untold || !worse
 		}
 	}
 	if claim.Beats != nil {
 		best, e := d.Best(claim.Beats)
 		if d.err != nil {
-			return nil, fmt.Errorf("%s: %w", claim.ID, d.err)
+			return fmt.Errorf("%s: %w", claim.ID, d.err)
 		}
 		c.Bar = &Bar{best, e.json(e.Verdict())}
-		c.NeededMethod = c.NeededMethod && c.Bar.Verdict == Holds
+		mayBe := c.Bar.Verdict == NotTestable || c.Bar.Verdict == Fails && e.Hi > e.Least
+		needed = needed && (c.Bar.Verdict == Holds || mayBe)
+		untold = untold || mayBe
 	}
-	return c, nil
+	c.NeededMethod, c.MethodUntold = needed && !untold, needed && untold
+	return nil
 }
 
 // add adds the effects of a claim, each with its own verdict.
@@ -192,16 +204,18 @@ func (c *Claim) effects(d *Data) []Effect {
 	return list
 }
 
-// judgeControl judges a claim with a control in the claimant's place.
-func (d *Data) judgeControl(claim *Claim, control *Scheduler) (*ControlResult, error) {
+// judgeControl judges a claim with a control in the claimant's place. The control is shown
+// to be worse if it was told and its interval lies apart from the claimant's own.
+func (d *Data) judgeControl(claim *Claim, control *Scheduler, own []Effect) (x *ControlResult, worse bool, err error) {
 	in := d.with(control)
 	effects := claim.effects(in)
 	if in.err != nil {
-		return nil, fmt.Errorf("%s with %s: %w", claim.ID, control.Label, in.err)
+		return nil, false, fmt.Errorf("%s with %s: %w", claim.ID, control.Label, in.err)
 	}
 	v, rests := Judge(effects)
 	on := &effects[rests]
-	return &ControlResult{control.Label, on.What, on.Unit, compare.Number(on.Value), compare.Interval{on.Lo, on.Hi}, v}, nil
+	worse = v != NotTestable && v != Ceiling && rests < len(own) && (own[rests].Lo > on.Hi || on.equivalence() && own[rests].Hi < on.Lo)
+	return &ControlResult{control.Label, on.What, on.Unit, compare.Number(on.Value), compare.Interval{on.Lo, on.Hi}, v}, worse, nil
 }
 
 // verdict judges a claim of any kind, and returns which effect the verdict rests

@@ -17,6 +17,7 @@ type Matrix struct {
 	Source   string        `json:"source"`
 	Seed     uint64        `json:"seed"`
 	Seeds    int           `json:"seeds"`
+	Preview  bool          `json:"preview,omitempty"` // there are few seeds, for a first look
 	Changed  string        `json:"changed,omitempty"` // what the user changed in all readings
 	Readings []MatrixRow   `json:"readings"`          // as printed first
 	Claims   []ClaimCount  `json:"claims"`
@@ -103,6 +104,7 @@ func (p *Paper) Matrix(ctx context.Context, o Options, vary Vary) (*Matrix, erro
 		Source:   p.Source,
 		Seed:     o.Seed,
 		Seeds:    o.Seeds,
+		Preview:  o.Preview,
 		Changed:  p.changed(Reading{}, o.Set),
 		claimant: p.Claimant,
 		named:    p.readingNames(),
@@ -252,7 +254,7 @@ func (m *Matrix) roomSentence() string {
 // methodSentence says how often the claims that come out need the method, and
 // which controls do as well.
 func (m *Matrix) methodSentence() string {
-	met, without, bars, by := 0, 0, 0, make([]int, len(m.Controls))
+	met, untold, without, bars, by := 0, 0, 0, 0, make([]int, len(m.Controls))
 	for _, r := range m.Readings {
 		for _, c := range r.Criteria {
 			if !c.AboutMethod || c.Verdict.met() == 0 {
@@ -260,7 +262,10 @@ func (m *Matrix) methodSentence() string {
 			}
 			met++
 			without += count([]Criterion{c}, func(c Criterion) bool { return c.NeedsNoMethod() })
-			if c.Bar != nil && c.Bar.Verdict != Holds {
+			if c.MethodUntold {
+				untold++
+			}
+			if c.Bar != nil && c.Bar.Verdict != Holds && c.NeedsNoMethod() {
 				bars++
 			}
 			for i, x := range c.Controls {
@@ -278,6 +283,14 @@ func (m *Matrix) methodSentence() string {
 		if !slices.Contains(m.ablated, name) { // a part of the method is no other scheduler
 			list = append(list, fmt.Sprintf("%s in %d", name, by[i]))
 		}
+	}
+	if without == 0 && untold > 0 {
+		return fmt.Sprintf(
+			"Claims about %s come out %d times, in size or in direction; in %d of these the seeds do not tell it from another in its place.",
+			m.claimant,
+			met,
+			untold,
+		)
 	}
 	if without == 0 {
 		return fmt.Sprintf(

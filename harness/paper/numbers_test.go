@@ -2,23 +2,49 @@ package paper_test
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"heddle/harness/paper"
 	"heddle/harness/paper/clqlmrs"
+	"heddle/harness/paper/learning"
 	"heddle/harness/paper/modfair"
 	"heddle/harness/paper/reverse"
 	"heddle/harness/paper/rhc"
 )
 
-// TestNumbersUsed has each published number stand in a figure or a claim, and each figure and
-// claim find the numbers that it asks for.
+func all() []*paper.Paper {
+	return []*paper.Paper{clqlmrs.Paper(), learning.Paper(), modfair.Paper(), reverse.Paper(), rhc.Paper()}
+}
+
+// fault returns what tells of a fault. Those of papers that are not mended yet are only told.
+func fault(t *testing.T, p *paper.Paper) func(string, ...any) {
+	if notYet := []string{"learning"}; slices.Contains(notYet, p.Name) {
+		return t.Logf
+	}
+	return t.Errorf
+}
+
+// TestAsPrinted has each axis that has a printed value begin with one: its first value is
+// that of the reading "as printed".
+func TestAsPrinted(t *testing.T) {
+	for _, p := range all() {
+		for _, a := range p.Axes {
+			if is := func(v paper.Value) bool { return v.Mark == paper.Printed }; slices.ContainsFunc(a.Values, is) && !is(a.Values[0]) {
+				fault(t, p)("%s: axis %s begins with %s, which is marked %s, though it has a printed value", p.Name, a.Name, a.Values[0].Value, a.Values[0].Mark)
+			}
+		}
+	}
+}
+
+// TestNumbersUsed has each published number and sentence stand in a figure, a claim or among
+// what is not judged, and each figure and claim find the numbers that it asks for.
 func TestNumbersUsed(t *testing.T) {
-	for _, p := range []*paper.Paper{clqlmrs.Paper(), modfair.Paper(), reverse.Paper(), rhc.Paper()} {
-		for _, fault := range unused(p) {
-			t.Errorf("%s: %s", p.Name, fault)
+	for _, p := range all() {
+		for _, x := range unused(p) {
+			fault(t, p)("%s: %s", p.Name, x)
 		}
 		for _, c := range p.Claims {
 			if strings.Contains(c.Published, "?") {
@@ -65,19 +91,23 @@ func unused(p *paper.Paper) (faults []string) {
 			}
 		}
 	}
+	isPart := func(id string) bool {
+		return slices.ContainsFunc(p.Parts, func(x paper.Part) bool { return x.ID == id })
+	}
 	for _, x := range p.Numbers {
-		stands := func(text string) bool { return strings.Contains(text, x.Text) }
+		whole := regexp.MustCompile(`(^|[^\d.])` + regexp.QuoteMeta(x.Text) + `($|[^\d.]|\.$)`) // 5 does not stand in 5.3
+		stands := whole.MatchString
 		computed := func(part paper.Part) bool { // a note names a column that the part is computed from
 			return part.ID == x.Figure && slices.ContainsFunc(part.Notes, func(n string) bool { return strings.Contains(n, "published "+x.Column) })
 		}
-		if x.Unit == paper.InWords {
-			continue // sentences that have no claim
-		}
-		if !used[[3]string{x.Figure, x.Row, x.Column}] && !slices.ContainsFunc(p.Claims, func(c paper.Claim) bool { return stands(c.Published) || stands(c.Text) }) &&
+		if !used[[3]string{x.Figure, x.Row, x.Column}] && !slices.ContainsFunc(p.Claims, func(c paper.Claim) bool {
+			return (stands(c.Published) || stands(c.Text)) && (slices.Contains(c.Parts, x.Figure) || !isPart(x.Figure))
+		}) &&
+			!slices.ContainsFunc(p.NotJudged, func(n paper.NotJudged) bool { return stands(n.Says) }) &&
 			!slices.ContainsFunc(p.Parts, func(part paper.Part) bool {
 				return stands(part.Title) || slices.ContainsFunc(part.Notes, stands) || computed(part)
 			}) {
-			faults = append(faults, fmt.Sprintf("%s, %s, %s: %s is used by no figure and no claim", x.Figure, x.Row, x.Column, x.Text))
+			faults = append(faults, fmt.Sprintf("%s, %s, %s: %s is used by no figure and no claim, and is not among what is not judged", x.Figure, x.Row, x.Column, x.Text))
 		}
 	}
 	return faults

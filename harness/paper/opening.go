@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"heddle/harness/doc"
+	"heddle/harness/stats"
 )
 
 // meanings say what verdicts are in words, and how a sentence counts claims that have
@@ -41,7 +42,11 @@ func (r *Report) opening() doc.Lead {
 	}
 	if n := count(r.Criteria, func(c Criterion) bool { return c.AboutMethod && c.Verdict.met() > 0 }); n > 0 {
 		need := count(r.Criteria, func(c Criterion) bool { return c.NeededMethod })
-		list = append(list, fmt.Sprintf("the paper's method is needed for %d of the %d that come out with it.", need, n))
+		text := fmt.Sprintf("the paper's method is shown to be needed for %d of the %d that come out with it", need, n)
+		if untold := count(r.Criteria, func(c Criterion) bool { return c.MethodUntold }); untold > 0 {
+			text += fmt.Sprintf("; for %d the seeds do not tell", untold)
+		}
+		list = append(list, text+".")
 	}
 	if i := slices.IndexFunc(
 		r.Criteria,
@@ -76,6 +81,17 @@ func counted(list []Criterion) string {
 		return strings.Join(texts[:n-1], ", ") + " and " + texts[n-1]
 	}
 	return texts[0]
+}
+
+// chance says how many of the verdicts that rest on an interval are wrong by chance. It is
+// empty if none does.
+func chance(list []Criterion) string {
+	n := count(list, func(c Criterion) bool { return c.Verdict != "" && c.CI95[0] < c.CI95[1] })
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("By chance alone, up to about %.1f of these %s would be wrong: an interval leaves out the truth in %.0f of 100 cases.",
+		float64(n)*(1-stats.Level), several(n, "verdict", "verdicts"), 100*(1-stats.Level))
 }
 
 // several returns a number and what it counts, in the singular or the plural.
@@ -124,8 +140,9 @@ func legend(list []Criterion) (l doc.List) {
 	if has(func(c *Criterion) bool { return c.AboutMethod }) {
 		l = append(
 			l,
-			"needs the method, yes: the claim comes out, and with no control in the place of the paper's scheduler; no: with a control as "+
-				"well, or the bar is not beaten; -: it does not come out",
+			"needs the method, yes: the claim comes out, and the paper's scheduler is shown to be better than every control in its place and "+
+				"than the bar; not shown: one of these cannot be told from it; no: a control meets the claim as well, or the bar is not beaten; "+
+				"-: it does not come out",
 		)
 	}
 	if has(func(c *Criterion) bool { return c.Kind == ReportOnly }) {

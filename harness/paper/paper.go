@@ -381,8 +381,9 @@ type Options struct {
 	Set      map[string]string
 	Also     []Scheduler // schedulers to show and to judge beside the paper's
 	Seed     uint64
-	Seeds    int // number of seeds; each case is simulated once with each
-	Workers  int // number of simulations that may run at the same time
+	Seeds    int  // number of seeds; each case is simulated once with each
+	Preview  bool // the seeds are few, for a first look; reports say so
+	Workers  int  // number of simulations that may run at the same time
 	Progress func(Progress)
 	// Simulate replaces the simulator, for tests of claims; nil means the
 	// simulator.
@@ -428,6 +429,7 @@ func (p *Paper) Run(ctx context.Context, o Options) (*Report, error) {
 		Changed:   p.changed(reading, o.Set),
 		Seed:      o.Seed,
 		Seeds:     o.Seeds,
+		Preview:   o.Preview,
 		Facts:     p.Facts,
 		NotJudged: p.NotJudged,
 		Axes:      p.axes(d.values),

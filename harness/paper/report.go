@@ -24,6 +24,7 @@ type Report struct {
 	Changed  string      `json:"changed,omitempty"`
 	Seed     uint64      `json:"seed"`
 	Seeds    int         `json:"seeds"`
+	Preview  bool        `json:"preview,omitempty"` // there are few seeds, for a first look
 	Summary  string      `json:"summary,omitempty"` // what explains the results: a paragraph, or a line for each thing
 	Criteria []Criterion `json:"criteria"`
 	Figures  []*Figure   `json:"figures"`

@@ -39,7 +39,8 @@ import (
 // Differs. A skip is one opportunity, as in delay. Counting one skip for each
 // round of all nodes gave the same cache rate and longer makespans. The paper
 // also replaces cached blocks, which is not a scheduler's task here. f counts
-// the waiting maps and leaves out reserved ones.
+// the waiting maps and leaves out reserved ones. Where the ApplicationMaster binds
+// late, "has a map for n" is asked of the map that it would start there.
 type acl struct {
 	Reasoning
 	c     float64
@@ -82,7 +83,7 @@ func (m *acl) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 		}
 		skips := m.skips.Of(id)
 		farthest := m.farthest(v, id, *skips, d)
-		t, level := v.Nearest(id, n, state.LevelCache, farthest)
+		t, level := nearestToStart(v, id, n, farthest)
 		if t == state.None {
 			m.PassOver(id, traces.PassedWaits, *skips)
 			*skips++
@@ -96,6 +97,19 @@ func (m *acl) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 		}
 		return MapPick(id, t, level), true
 	}
+}
+
+// nearestToStart returns the nearest map that can start on the node, None if none is as near
+// as allowed. Where the ApplicationMaster binds late, only its own choice can start.
+func nearestToStart(v *state.View, id state.JobID, n state.NodeID, farthest state.Level) (state.TaskID, state.Level) {
+	if !v.LateBinding() {
+		return v.Nearest(id, n, state.LevelCache, farthest)
+	}
+	t, _ := v.WouldBind(id, n)
+	if level := v.Level(id, t, n); level <= farthest {
+		return t, level
+	}
+	return state.None, farthest
 }
 
 // farthest returns the farthest locality level at which the job may start a

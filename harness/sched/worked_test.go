@@ -268,3 +268,35 @@ func submit(tb testing.TB, s *state.State, spec *state.JobSpec) state.JobID {
 	s.Ask(id, state.Map, spec.Maps)
 	return id
 }
+
+// TestACLBindsLate has a job of two maps on node 0, of which the second is cached there, so that
+// f = 0.5 and C·f = 2. acl starts the cached map at once. Where the ApplicationMaster binds late,
+// it would start the first map, which is on disk: acl skips twice, and then starts that one.
+func TestACLBindsLate(t *testing.T) {
+	for late, want := range map[bool]string{false: "map 1, cache, after 0 skips", true: "map 0, node, after 2 skips"} {
+		s := state.New()
+		for n := range 2 {
+			addNode(t, s, n, 0, slot)
+		}
+		spec := state.JobSpec{Name: "job", Maps: 2, MapSize: slot}
+		spec.Replicas.Add(0, 1)
+		spec.Replicas.Add(0)
+		spec.Cached.Add()
+		spec.Cached.Add(0)
+		id := submit(t, s, &spec)
+		s.SetLateBinding(late)
+		m, err := New("acl", Params{"c": "4"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		skips := 0
+		var out []Decision
+		for ; len(out) == 0 && skips < 9; skips++ {
+			out = m.Round(s.View(), []state.NodeID{0}, nil)
+		}
+		d := out[0]
+		if got := fmt.Sprintf("map %d, %s, after %d skips", d.Task, s.View().Level(id, d.Task, d.Node), skips-1); got != want {
+			t.Errorf("late binding %t: %s, want %s", late, got, want)
+		}
+	}
+}

@@ -22,13 +22,13 @@ var claims = []paper.Claim{
 	{ID: "C9", Parts: []string{"table4"}, Published: "Delay and ACL fall, CLQLMRS is steady", Text: "local rate of Delay and ACL falls from 10 to 100 maps, that of CLQLMRS stays within 2 points", Effects: steady},
 	{ID: "C10", Parts: []string{"table4"}, Published: "99, 99; 100, 100 %", Text: "at 10 maps 99 % of the maps of Delay and ACL are local, within 2 points, and 100 % in the rack", Effects: tenMaps},
 	{ID: "C11", Parts: []string{"fig6"}, Published: "comparable", Text: "CLQLMRS with blocks of half the size is as local as Delay and ACL, within 3 points", Effects: halfBlocks},
-	{ID: "C12", Parts: []string{"fig6"}, Published: "above; alike at large blocks", Text: "local rate over block sizes: CLQLMRS and ACL above FIFO and Delay, and within 3 points of each other at 256 MB", Effects: byBlock},
+	{ID: "C12", Parts: []string{"fig6"}, Published: "above with ACL; alike at large blocks", Text: "local rate over block sizes: CLQLMRS and ACL above FIFO and Delay, and within 3 points of each other at 256 MB", Effects: byBlock},
 	{ID: "C13", Parts: []string{"fig7"}, Published: "rise most", Text: "local rate of CLQLMRS and ACL rises more from 10 to 50 maps than that of FIFO and Delay", Effects: risesMost},
 	{ID: "C14", Parts: []string{"fig5"}, Published: "nearly flat; close", Text: "cache rate: FIFO's rises by less than 2 points from 6 to 8 GB; CLQLMRS's is within 3 points of that of ACL with C=5, and above that with C=2", Effects: fifoFlat},
 	{ID: "C15", Parts: []string{"fig8"}, Published: "Join lowest, Aggregation highest", Text: "local rate of CLQLMRS and FIFO is lowest for Join and highest for Aggregation, against the mean of the others", Effects: byApplication},
 	{ID: "C16", Beats: faster, Parts: []string{"fig9"}, Published: "19.63", Text: "CLQLMRS saves time against Delay, at least 6.5 %", Effects: saves(delay, learner, 6.5)},
 	{ID: "C17", Beats: faster, Parts: []string{"table5"}, Published: "20, 18.45; 10.8, 4.4", Text: "CLQLMRS saves time in Sort and TeraSort, at least a third of what is printed against FIFO and ACL", Effects: sorts},
-	{ID: "C18", Parts: []string{"fig9"}, Published: "best for I/O-bound jobs", Text: "CLQLMRS saves more against FIFO in Sort and TeraSort than in WordCount", Effects: ioBound},
+	{ID: "C18", Parts: []string{"fig9"}, Published: "best for I/O-bound jobs", Text: "CLQLMRS saves time against FIFO in Sort and TeraSort, and more than in WordCount", Effects: ioBound},
 	{ID: "C19", Kind: paper.ReportOnly, Parts: []string{"fig9"}, Published: "minimal", Text: "overhead: what training a job would take, at 20 µs for each map that it places, against the job's time", Effects: overhead},
 	{ID: "C20", Parts: []string{"fig9"}, Published: "eliminated", Text: "maps of CLQLMRS wait as long for a container as FIFO's, within 1 s, and less than ACL's, on jobs with more maps than containers", Effects: noWait},
 }
@@ -253,7 +253,8 @@ func ioBound(d *paper.Data) []paper.Effect {
 		}
 		return list
 	}
-	return []paper.Effect{{What: "time saved in Sort and TeraSort above that in WordCount", Unit: "points", Estimate: stats.PairedDifference(saved(0), saved(1, 2)).Estimate}}
+	more := paper.Effect{What: "time saved in Sort and TeraSort above that in WordCount", Unit: "points", Estimate: stats.PairedDifference(saved(0), saved(1, 2)).Estimate}
+	return []paper.Effect{more, d.Saves("apps", fifo, learner, 0, 1, 2)}
 }
 
 // overhead is reported for training as it would be charged in the reading training=20us.

@@ -37,7 +37,7 @@ func TestForced(t *testing.T) {
 		{"H4", 102, 100, 60, 0, paper.Reversed, false},
 	} {
 		p := Paper()
-		r, err := p.Run(context.Background(), paper.Options{Parts: []string{c.claim}, Seeds: 5, Simulate: func(x paper.Case, seed uint64) (paper.Simulation, error) {
+		r, err := p.Run(context.Background(), paper.Options{Parts: []string{c.claim}, Seeds: 6, Simulate: func(x paper.Case, seed uint64) (paper.Simulation, error) {
 			cost := c.greedy // of all controls but Random
 			switch x.Scheduler.Label {
 			case claimant:
