@@ -88,6 +88,15 @@ func (d *Data) Rises(design, rate string, of, most Rate, label string, from, to 
 	return e
 }
 
+// Gaining returns the effects of a claim that a gain is larger here than there: without a
+// gain there is nothing to be larger, so the verdict rests on it if it is not shown.
+func Gaining(gain Effect, effects ...Effect) []Effect {
+	if gain.Sign() == Shown {
+		return append(effects, gain)
+	}
+	return append([]Effect{gain}, effects...)
+}
+
 // WithLeast returns the effect, asked to be at least so much.
 func (e Effect) WithLeast(least float64) Effect {
 	e.Least = least

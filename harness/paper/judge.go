@@ -214,7 +214,11 @@ func (d *Data) judgeControl(claim *Claim, control *Scheduler, own []Effect) (x *
 	}
 	v, rests := Judge(effects)
 	on := &effects[rests]
-	worse = v != NotTestable && v != Ceiling && rests < len(own) && (own[rests].Lo > on.Hi || on.equivalence() && own[rests].Hi < on.Lo)
+	same := slices.IndexFunc(own, func(e Effect) bool { return e.What == on.What }) // effects may be in another order
+	if same < 0 {
+		same = min(rests, len(own)-1) // it names what was picked by value
+	}
+	worse = v != NotTestable && v != Ceiling && (own[same].Lo > on.Hi || on.equivalence() && own[same].Hi < on.Lo)
 	return &ControlResult{control.Label, on.What, on.Unit, compare.Number(on.Value), compare.Interval{on.Lo, on.Hi}, v}, worse, nil
 }
 

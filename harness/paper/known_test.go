@@ -299,3 +299,23 @@ func TestKthSavedOfFew(t *testing.T) {
 		t.Errorf("%+v, want -50 without bounds", e)
 	}
 }
+
+// TestGaining has a claim that a gain is larger here than there rest on the gain where there
+// is none, and come out only with it.
+func TestGaining(t *testing.T) {
+	more := Effect{What: "more", Estimate: estimate(5, 3, 7)}
+	for _, c := range []struct {
+		gain  Effect
+		want  Verdict
+		rests int
+	}{
+		{Effect{Estimate: estimate(2, 1, 3)}, Holds, 0}, {Effect{Estimate: estimate(0, -1, 1)}, Fails, 0}, {Effect{Estimate: estimate(-2, -2.5, -1.5)}, Reversed, 0},
+	} {
+		if v, rests := Judge(Gaining(c.gain, more)); v != c.want || rests != c.rests {
+			t.Errorf("a gain of %v: %s by effect %d, want %s by %d", c.gain.Value, v, rests, c.want, c.rests)
+		}
+	}
+	if v, _ := Judge(Gaining(Effect{Estimate: estimate(2, 1, 3)}, Effect{Estimate: estimate(0, -1, 1)})); v != Fails {
+		t.Errorf("a gain that is no larger here: %s, want it to fail", v)
+	}
+}
