@@ -63,7 +63,6 @@ func parts() []paper.Part {
 		{ID: "fig10", Title: "Figure 10: decisions that were right, per 250", Design: "accuracy", Schedulers: []string{learner, rule}, Unit: "%", Kind: paper.Series, Of: "right", X: "decisions"},
 		{ID: "fig11", Title: "Figure 11: what runs on a node", Design: "jobs", Schedulers: []string{learner, rule, rule85, nearest, native}, Unit: "tasks", Kind: paper.Bars, Rows: []paper.Row{noted("", "tasks")}, Published: published(), Notes: []string{"One start each 5 s lets at most 7.9 tasks run in the mean of 160 maps, however small they are; --set window=steady has hours instead."}},
 		{ID: "load", Title: "Load of a node", Design: "jobs", Schedulers: append(some, nearest), Unit: "of 4", Kind: paper.Bars, Rows: []paper.Row{noted("", "load")}},
-		{ID: "overloaded", Title: "Heartbeats at which a node is overloaded", Design: "jobs", Schedulers: some, Unit: "%", Kind: paper.Bars, Rows: []paper.Row{noted("", "overPct")}},
 		{ID: "runtime", Title: "Figure 11: runtime of 160 maps", Design: "runs", Schedulers: some, Unit: "min", Kind: paper.Bars, Rows: []paper.Row{noted("", "minutes1")}},
 		{
 			ID: "hints", Title: "Jobs of all types at a time, with the hints of Figure 7, of another job at random, or all equal", Design: "hints", Schedulers: []string{learner, shuffled, equal, rule},

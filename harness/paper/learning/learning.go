@@ -139,12 +139,6 @@ var axes = []paper.Axis{
 		},
 	},
 	{
-		Name:   "dropIdle",
-		Sets:   "learning.dropIdle",
-		About:  "whether samples without a job are dropped, with trainOn=all",
-		Values: []paper.Value{coded("false"), ours("true")},
-	},
-	{
 		Name:   "start",
 		Sets:   "learning.start",
 		About:  "before anything is learnt",

@@ -374,12 +374,3 @@ func TestWindow(t *testing.T) {
 		t.Error("window=steady changes nothing")
 	}
 }
-
-// TestPrintedFirst: where the paper prints a value of an axis, that is the reading as printed.
-func TestPrintedFirst(t *testing.T) {
-	for _, a := range axes {
-		if a.Values[0].Mark != paper.Printed && slices.ContainsFunc(a.Values, func(v paper.Value) bool { return v.Mark == paper.Printed }) {
-			t.Errorf("%s: %s is first, and another value is printed", a.Name, a.Values[0].Value)
-		}
-	}
-}

@@ -22,7 +22,6 @@ var Info = sched.Info{
 		{Name: "target", Type: sched.Float, Default: "1", Unit: "load a CPU", Min: 0.01, Max: 100, Doc: "above which a node is overloaded"},
 		choice("classifier", "bayes (the paper), or a perceptron as printed or as coded", "bayes", "perceptron", "perceptronCoded"),
 		choice("trainOn", "judged decisions to learn from: those that assigned a task, or all (the code)", "assignments", "all"),
-		{Name: "dropIdle", Type: sched.Bool, Default: "false", Doc: "learn nothing from decisions that assigned nothing, with trainOn=all"},
 		choice("escape", "whether a task starts on an empty node although all are bad (the code)", "none", "forced"),
 		{
 			Name:    "gate",
@@ -87,17 +86,16 @@ func build(a sched.Args) (sched.Model, error) {
 			bad:  1,
 			good: a.Int("boost"),
 		},
-		most:        a.Int("cap"),
-		refuseFirst: a.Text("start") == "refuse",
-		posterior:   a.Text("score") == "posterior",
-		learnRefusals: a.Text("trainOn") == "all" &&
-			!a.Bool("dropIdle"),
-		tieMap:       a.Text("tieKind") == "map",
-		shares:       a.Table("shares"),
-		budgets:      a.Table("budgets"),
-		spent:        map[string]float64{},
-		proportional: a.Text("deficit") == "proportional",
-		bayes:        newBayes(bayesRule{unseen: a.Text("unseen"), label: a.Text("label"), tieBad: a.Text("tie") == "bad"}),
+		most:          a.Int("cap"),
+		refuseFirst:   a.Text("start") == "refuse",
+		posterior:     a.Text("score") == "posterior",
+		learnRefusals: a.Text("trainOn") == "all",
+		tieMap:        a.Text("tieKind") == "map",
+		shares:        a.Table("shares"),
+		budgets:       a.Table("budgets"),
+		spent:         map[string]float64{},
+		proportional:  a.Text("deficit") == "proportional",
+		bayes:         newBayes(bayesRule{unseen: a.Text("unseen"), label: a.Text("label"), tieBad: a.Text("tie") == "bad"}),
 	}
 	if m.classifier != "bayes" {
 		m.perceptron = &perceptron{coded: m.classifier == "perceptronCoded", bias: a.Float("bias")}

@@ -312,8 +312,8 @@ func TestStateIsForItsTarget(t *testing.T) {
 		t.Errorf("loaded for another target: %v", err)
 	}
 	again := kept{made(t, sched.Params{"gate": "1"})}
-	if err := sched.LoadState(sched.PerNode{NodeModel: again}, data); err != nil || again.bayes.n[good] != 1 {
-		t.Errorf("loaded for the same target: %v, %v", err, again.bayes.n)
+	if err := sched.LoadState(sched.PerNode{NodeModel: again}, data); err != nil || again.bayes.n[good] != 1 || again.bayes.kinds != m.bayes.kinds {
+		t.Errorf("loaded for the same target: %v, %v, kinds of values %v", err, again.bayes.n, again.bayes.kinds)
 	}
 	rows := again.Learnt()[0].Rows
 	if got := strings.Join(rows[load], " "); got != "load 20 all all 100 100 never varies" {
