@@ -40,7 +40,7 @@ var judged = []int{1, 2}
 func (m metric) less(d *paper.Data, design string, k int, a, b string) paper.Effect {
 	g := d.Grid(design, a, b)
 	x, y := g.Mean(a, noted(m.note), k), g.Mean(b, noted(m.note), k)
-	e := paper.Effect{What: fmt.Sprintf("%s, %s goals: %s, less of %s than of %s", design, goals[k], m.text, b, a), Unit: "points", Least: m.least}
+	e := paper.Effect{What: fmt.Sprintf("%.4s, %s goals: %s, less of %s than of %s", design, g.Column(k), m.text, b, a), Unit: "points", Least: m.least}
 	if m.relative {
 		e.Unit = "%"
 		r := paper.Times(x, y)
@@ -82,7 +82,7 @@ func claims() []paper.Claim {
 					}
 					return list
 				},
-				Beats: func(d *paper.Data, bar string) paper.Effect { return m.less(d, x, 2, bar, reverse) },
+				Beats: func(d *paper.Data, bar string) paper.Effect { return m.less(d, x+bars, 0, bar, reverse) },
 			})
 		}
 	}
@@ -98,7 +98,7 @@ func claims() []paper.Claim {
 				return list
 			},
 			Beats: func(d *paper.Data, bar string) paper.Effect {
-				return predicted("error", "error of predictions").less(d, "exp2", 2, bar, reverse)
+				return predicted("error", "error of predictions").less(d, "exp2"+bars, 0, bar, reverse)
 			},
 		},
 		paper.Claim{ID: "R6b", Kind: paper.ReportOnly, Parts: []string{"more"}, Published: stated("accuracy of estimates"), Text: "R6 by each definition of the error: the paper has none, and the sign depends on it", Effects: func(d *paper.Data) (list []paper.Effect) {

@@ -10,9 +10,8 @@ import (
 
 // explain says why claims are reversed: what planning backwards does to jobs, and what else does it.
 func explain(d *paper.Data) string {
-	g := d.Grid("exp2", adaptive, reverse, ofMean, nearest, edf)
-	const relaxed = 2
-	of := func(label, note string) float64 { return stats.Mean(g.Mean(label, noted(note), relaxed)).Value }
+	g := d.Grid("exp2"+bars, adaptive, reverse, ofMean, nearest, edf)
+	of := func(label, note string) float64 { return stats.Mean(g.Mean(label, noted(note))).Value }
 	if math.IsNaN(of(reverse, "missed")) {
 		return ""
 	}

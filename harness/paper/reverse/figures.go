@@ -9,13 +9,21 @@ import (
 
 var goals = []string{"tight", "mid", "relaxed"}
 
+// relaxed is the last of goals. The name of an experiment with bars behind it is that of a design
+// with these goals alone, in which bars are simulated.
+const (
+	relaxed = 2
+	bars    = " relaxed"
+)
+
 func designs() (list []paper.Design) {
 	for _, x := range []string{"1", "2", "3"} {
 		d := paper.Design{ID: "exp" + x, X: "goals"}
 		for _, g := range goals {
 			d.Columns = append(d.Columns, paper.In(g, "experiment", x, "goals", g))
 		}
-		list = append(list, d)
+		bars := paper.Design{ID: d.ID + bars, X: d.X, Columns: d.Columns[relaxed:]}
+		list = append(list, d, bars)
 	}
 	return append(list, paper.Design{ID: "mid", X: "goals", Columns: []paper.Column{paper.In("mid", "experiment", "2", "goals", "mid")}})
 }

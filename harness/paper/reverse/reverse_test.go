@@ -278,7 +278,7 @@ func TestAgainstOracle(t *testing.T) {
 			found["turnaround"] = stats.Mean(g.Seconds(label, k))
 			return found["missed"]
 		}}}}}
-		p.Claims = nil
+		p.Claims, p.Explain = nil, nil
 		if _, err := p.Run(t.Context(), paper.Options{Seed: 1, Seeds: 20, Workers: 2}); err != nil {
 			t.Fatal(err)
 		}
