@@ -137,7 +137,7 @@ func TestBarText(t *testing.T) {
 // TestUntoldControl has a claim not be shown to need the method while a control cannot be told
 // from the claimant: too few seeds, or intervals that overlap.
 func TestUntoldControl(t *testing.T) {
-	own := []Effect{{Estimate: estimate(12, 10, 14), Least: 9}, {What: "second", Estimate: estimate(20, 19, 21), Least: 9}}
+	own := []Effect{{Estimate: estimate(12, 10, 14), Least: 9}, {What: "second", Estimate: estimate(20, 7, 33), Least: 9}}
 	for _, c := range []struct {
 		name    string
 		control Effect
@@ -150,7 +150,7 @@ func TestUntoldControl(t *testing.T) {
 		{"direction, apart", Effect{Estimate: estimate(6, 3, 9), Least: 9}, "yes"},
 		{"no effect", Effect{Estimate: estimate(0, -1, 1), Least: 9}, "yes"},
 		{"reversed", Effect{Estimate: estimate(-2, -3, -1), Least: 9}, "yes"},
-		{"in another order", Effect{What: "second", Estimate: estimate(5, 1, 20), Least: 40}, "not shown"},
+		{"in another order", Effect{What: "second", Estimate: estimate(5, 1, 8), Least: 40}, "not shown"},
 	} {
 		p := barPaper()
 		p.Controls, p.Claims[0].Beats = p.Controls[:1], nil

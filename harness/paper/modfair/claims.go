@@ -31,7 +31,9 @@ var claims = []paper.Claim{
 		return []paper.Effect{steadierInA(d, original)}
 	}},
 	{ID: "F9", Beats: fasterIn("A"), Parts: []string{"table5"}, Published: numbers.Text("table5", modified, gain+designA.Columns[0].Name) + " to " + numbers.Text("table5", modified, gain+designA.Columns[6].Name) + " % at 5 jobs", Text: "A: the gain grows with the size of jobs, over 6, 10 and 18 maps, at 5, 10 and 15 jobs, and is above 0 with 18", Effects: func(d *paper.Data) []paper.Effect {
-		return paper.Gaining(d.Saves("A", original, modified, 0, 6, 7, 8), over(3, func(k int) paper.Effect { return gainBySize(d, k) })...)
+		gain := d.Saves("A", original, modified, 0, 6, 7, 8)
+		gain.What += " with 18 maps"
+		return paper.Gaining(gain, over(3, func(k int) paper.Effect { return gainBySize(d, k) })...)
 	}},
 	{ID: "F10", Beats: fasterIn("B"), Parts: []string{"table5", "table7"}, Published: numbers.Text("table7", modified, "mean logarithm") + " against " + numbers.Text("table5", modified, "mean logarithm"), Text: "B gains, and more than A: the mean logarithm of the ratio differs by at least 0.10", Effects: func(d *paper.Data) []paper.Effect {
 		a, b := d.LogRatios("A", original, modified), d.LogRatios("B", original, modified)
