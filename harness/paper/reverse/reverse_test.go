@@ -206,6 +206,9 @@ func TestClaims(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if want := "With relaxed goals Reverse misses"; !strings.Contains(r.Summary, want) || strings.Contains(r.Summary, "NaN") {
+			t.Errorf("%s: %q, want %q and no NaN", c.name, r.Summary, want)
+		}
 		for _, x := range r.Criteria {
 			want := c.want
 			switch {

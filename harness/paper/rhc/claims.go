@@ -218,7 +218,7 @@ func explain(d *paper.Data) string {
 	switch {
 	case own.Lo >= published:
 		became = "reached in this reading"
-	case most.Hi < published:
+	case oneMore(savings(g, greedy, lowest, 4)).Hi < published:
 		became = "not reproduced, and is out of reach of any rule in this reading"
 	}
 	text = append(text, fmt.Sprintf("The published saving over Greedy of up to %g %% is %s: RHC saves %s, and no rule can save more than %s.", published, became, paper.Text(own, "%"), paper.Text(most, "%")))
