@@ -27,6 +27,7 @@ type Data struct {
 	// episodes are the numbers of training episodes of all readings that are
 	// computed together, by the rule of training that they share.
 	episodes map[string][]int
+	grids    map[string]*Grid // of one scheduler in a design, for formulas
 	err      error
 }
 
@@ -40,7 +41,10 @@ type seen struct {
 // data returns the Data of a reading, in which the values in fixed replace the
 // reading's. The argument beside has other readings that are computed too.
 func (p *Paper) data(b *bench, r Reading, fixed map[string]string, beside []Reading) (*Data, error) {
-	d := &Data{paper: p, bench: b, reading: r, values: p.values(r, fixed), setup: p.Setup, seen: &[]seen{}, episodes: map[string][]int{}}
+	d := &Data{
+		paper: p, bench: b, reading: r, values: p.values(r, fixed), setup: p.Setup, seen: &[]seen{},
+		episodes: map[string][]int{}, grids: map[string]*Grid{},
+	}
 	_, staged := p.Setup.(Staged)
 	for _, key := range slices.Sorted(maps.Keys(d.values)) {
 		value := d.values[key]
@@ -138,7 +142,7 @@ func (d *Data) claimant() Scheduler {
 // with returns the same data with a control in the claimant's place.
 func (d *Data) with(control *Scheduler) *Data {
 	c := *d
-	c.inPlace, c.asked = control, false
+	c.inPlace, c.asked, c.grids = control, false, map[string]*Grid{}
 	return &c
 }
 
@@ -214,6 +218,16 @@ func (d *Data) Grid(design string, labels ...string) *Grid {
 		}
 	}
 	return g
+}
+
+// gridOf is Grid for one scheduler, whose result is kept: formulas ask for it often.
+func (d *Data) gridOf(design, label string) *Grid {
+	d.asked = d.asked || label == d.paper.Claimant
+	name := design + "\n" + label
+	if d.grids[name] == nil {
+		d.grids[name] = d.Grid(design, label)
+	}
+	return d.grids[name]
 }
 
 // newCase returns the case of a scheduler in one column of a design.
@@ -364,6 +378,11 @@ func RoomUpTo(low, most []stats.Share) stats.Estimate {
 		left[i] -= s.Percent()
 	}
 	return stats.Mean(left)
+}
+
+// Stated returns a number that the paper states, not a number if it states none.
+func (d *Data) Stated(figure, row, column string) float64 {
+	return d.paper.Numbers.Value(figure, row, column)
 }
 
 // Exactly returns a value that is proven, as an estimate without error.

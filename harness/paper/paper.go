@@ -49,6 +49,9 @@ type Paper struct {
 	Source string // the paper's authors, where and when it was published
 	Facts  []Fact // what is simulated, for readers
 	Setup  Setting
+	// Figures are figures of simulations for formulas, besides those that every paper has and
+	// those that are noted.
+	Figures map[string]func(*Simulation) float64
 	// Schedulers are those that the figures compare. Claimant is the label of
 	// the one that the paper proposes.
 	Schedulers []Scheduler
@@ -310,7 +313,9 @@ type Part struct {
 type Row struct {
 	Suffix string // appended to the scheduler's label
 	Of     func(g *Grid, label string, column int) stats.Estimate
-	Once   bool // whether it is the same for all schedulers: the row then stands once, under the suffix alone
+	// Once says that it is the same for all schedulers: the row then stands once, under the suffix alone.
+	Once bool
+	by   func(d *Data, label, column string) stats.Estimate // of a row of a file
 }
 
 // Published is one number that the paper states, with a function that computes
@@ -319,15 +324,6 @@ type Row struct {
 type Published struct {
 	What, Label, Unit string
 	Ours              func(*Data) stats.Estimate
-}
-
-// PublishedByColumn compares a number in each column of a design. The names of the
-// numbers are the columns' after a prefix.
-func PublishedByColumn(x *Design, prefix, label, unit string, ours func(d *Data, column int) stats.Estimate) (list []Published) {
-	for k, name := range x.Names(prefix) {
-		list = append(list, Published{name, label, unit, func(d *Data) stats.Estimate { return ours(d, k) }})
-	}
-	return list
 }
 
 // ClaimKind says what is done with a claim.

@@ -109,7 +109,11 @@ func (p *Part) figure(d *Data) *Figure {
 				r.Name = row.Suffix
 			}
 			for k := range g.Columns {
-				r.Cells = append(r.Cells, CellOf(row.Of(g, label, k)))
+				if row.by != nil {
+					r.Cells = append(r.Cells, CellOf(row.by(d, label, g.Columns[k])))
+				} else {
+					r.Cells = append(r.Cells, CellOf(row.Of(g, label, k)))
+				}
 			}
 			r.Published = d.paper.Numbers.points(p.ID, r.Name, g.Columns)
 			f.Rows = append(f.Rows, r)

@@ -209,13 +209,3 @@ func (d *Data) Price(design, label string, x Priced) (ms, percent stats.Estimate
 	}
 	return stats.Mean(more), stats.Mean(part)
 }
-
-// PriceInMs and PriceInPercent are measures of what a map takes longer.
-func PriceInMs(design, label string, x Priced) Measure {
-	return Measure{x.Name, "ms", func(d *Data) stats.Estimate { ms, _ := d.Price(design, label, x); return ms }, true}
-}
-
-// PriceInPercent is the same in percent of the shorter time.
-func PriceInPercent(design, label string, x Priced) Measure {
-	return Measure{x.Name, "%", func(d *Data) stats.Estimate { _, percent := d.Price(design, label, x); return percent }, true}
-}

@@ -268,7 +268,7 @@ func TestCorners(t *testing.T) {
 // TestLiveExperiment has the same patience in time on the lab as in the
 // simulations: as long as so many opportunities take there.
 func TestLiveExperiment(t *testing.T) {
-	text, err := experiments.ReadFile("live.yaml")
+	text, err := files.ReadFile("live.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

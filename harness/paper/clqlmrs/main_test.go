@@ -16,3 +16,11 @@ func TestMain(m *testing.M) {
 	}
 	m.Run()
 }
+
+// Labels of the schedulers and of the controls.
+const (
+	fifo, delay, acl, acl2, acl5, learner = "FIFO", "Delay", "ACL", "ACL C=2", "ACL C=5", "CLQLMRS"
+	matching, random, acl0, greedy        = "matching", "random", "ACL C=0", "cached first"
+)
+
+var numbers, claims = Paper().Numbers, Paper().Claims

@@ -27,14 +27,14 @@ func explain(d *paper.Data) string {
 		fmt.Sprintf(
 			"Against Original, Modified changes the mean turnaround by %s; the paper has %s and %s.",
 			gain(original, modified),
-			percent(numbers.Value("waterfall", "A", modified)),
-			percent(numbers.Value("waterfall", "B", modified)),
+			percent(d.Stated("waterfall", "A", modified)),
+			percent(d.Stated("waterfall", "B", modified)),
 		),
 		fmt.Sprintf(
 			"M4's delays begin at 3000 ms and end at %.0f and %.0f ms in B: M4 alone differs from Original without any wait for locality by %s.",
 			node,
 			rack,
-			gain(noDelay, alone("m4")),
+			gain("Original, no delay", "m4 alone"),
 		),
 		conclusion(d),
 		layout(d),
@@ -48,7 +48,9 @@ func explain(d *paper.Data) string {
 func conclusion(d *paper.Data) string {
 	var list, best []string
 	for _, design := range []string{"A", "B"} {
-		bar, over := d.Best(fasterIn(design))
+		bar, over := d.Best(func(d *paper.Data, bar string) paper.Effect {
+			return paper.Effect{Estimate: d.SavedIn(design, bar, modified), Least: 5}
+		})
 		if best = append(best, fmt.Sprintf("“%s” in %s", bar, design)); over.Verdict() == paper.Holds {
 			list = append(list, design)
 		}
@@ -62,7 +64,7 @@ func conclusion(d *paper.Data) string {
 
 // layout says which layouts of blocks the paper's own tables exclude.
 func layout(d *paper.Data) string {
-	least, most := numbers.Value("table6", "all schedulers", "least"), numbers.Value("table6", "all schedulers", "most")
+	least, most := d.Stated("table6", "all schedulers", "least"), d.Stated("table6", "all schedulers", "most")
 	text := fmt.Sprintf("In Table 6, %.0f to %.0f %% of maps are node-local.", least, most)
 	g := d.Grid("layouts", original)
 	for k, layout := range g.Columns {
@@ -79,18 +81,18 @@ func layout(d *paper.Data) string {
 // slots saves, where all maps take about equally long.
 func ceiling(d *paper.Data) string {
 	var beyond []string
-	for id, x := range map[string]*paper.Design{"table5": &bestA, "table7": &bestB} {
-		g := d.Grid(x.ID, original, fifo)
-		for k, column := range x.Columns {
-			saved := 100 * (1 - numbers.Value(id, modified, column.Name)/numbers.Value(id, original, column.Name))
+	for id, x := range map[string]string{"table5": "A, best order", "table7": "B, best order"} {
+		g := d.Grid(x, original, fifo)
+		for k, column := range g.Columns {
+			saved := 100 * (1 - d.Stated(id, modified, column)/d.Stated(id, original, column))
 			if limit := paper.Saved(g.Seconds(original, k), g.Seconds(fifo, k)); saved > limit.Hi {
 				beyond = append(
 					beyond,
 					fmt.Sprintf(
 						"%.0f %% in %s with %s (at most %.0f %%; tasks would have to differ by scheduler by a factor of %.1f)",
 						saved,
-						x.ID[:1],
-						column.Name,
+						x[:1],
+						column,
 						limit.Value,
 						(100-limit.Value)/(100-saved),
 					),

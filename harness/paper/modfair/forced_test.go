@@ -19,11 +19,11 @@ func TestClaimants(t *testing.T) {
 		want map[string][]paper.Verdict // what may come out
 	}{
 		// The same times and places: nothing differs, with no error.
-		{"Original", paper.Scheduler{Model: "fair1", Params: base()}, map[string][]paper.Verdict{"F1": {paper.Fails}, "F6": {paper.Fails}, "F14": {paper.Holds}}},
+		{"Original", paper.Scheduler{Model: "fair1", Params: schedulerOf(original)}, map[string][]paper.Verdict{"F1": {paper.Fails}, "F6": {paper.Fails}, "F14": {paper.Holds}}},
 		// It starts maps at once, also off their node.
-		{"Original without delay", paper.Scheduler{Model: "fair1", Params: limits("nodeDelayMs", "0")}, map[string][]paper.Verdict{"F1": {paper.Fails, paper.NotTestable, paper.Direction}, "F6": {paper.Reversed}}},
+		{"Original without delay", paper.Scheduler{Model: "fair1", Params: schedulerOf("Original, no delay")}, map[string][]paper.Verdict{"F1": {paper.Fails, paper.NotTestable, paper.Direction}, "F6": {paper.Reversed}}},
 		// Two stock settings that put jobs in order.
-		{"Original, FIFO in pools", paper.Scheduler{Model: "fair1", Params: limits("nodeDelayMs", "0", "inPool", "fifo")}, map[string][]paper.Verdict{"F1": {paper.Holds, paper.Direction}}},
+		{"Original, FIFO in pools", paper.Scheduler{Model: "fair1", Params: schedulerOf("Original, no delay, FIFO in pools")}, map[string][]paper.Verdict{"F1": {paper.Holds, paper.Direction}}},
 		// Of 8 nodes 1 has all blocks: an eighth of the maps is local, and it may not be more than Original's.
 		{"random", paper.Scheduler{Model: "random"}, map[string][]paper.Verdict{"F6": {paper.Reversed}}},
 	} {
@@ -65,8 +65,7 @@ func TestRoomHalved(t *testing.T) {
 		p.Claims = slices.Clone(claims)
 		i := slices.IndexFunc(claims, func(c paper.Claim) bool { return c.ID == "F6" })
 		p.Claims[i].Effects = func(d *paper.Data) []paper.Effect {
-			e := moreLocal(d, original)
-			e.Least = 2
+			e := claims[i].Effects(d)[0]
 			if halved {
 				e.Room = stats.Estimate{Value: e.Room.Value / 2, Lo: e.Room.Lo / 2, Hi: e.Room.Hi / 2}
 			}

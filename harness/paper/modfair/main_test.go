@@ -1,8 +1,11 @@
 package modfair
 
 import (
+	"maps"
+	"slices"
 	"testing"
 
+	"heddle/harness/paper"
 	"heddle/harness/paper/models"
 	"heddle/harness/sched"
 )
@@ -13,4 +16,24 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	m.Run()
+}
+
+var numbers, claims = Paper().Numbers, Paper().Claims
+
+// schedulerOf returns the parameters of the paper's scheduler with a label.
+func schedulerOf(label string) sched.Params {
+	list := Paper().Schedulers
+	return list[slices.IndexFunc(list, func(s paper.Scheduler) bool { return s.Label == label })].Params
+}
+
+func changed(p sched.Params, name, value string) sched.Params {
+	p = maps.Clone(p)
+	p[name] = value
+	return p
+}
+
+// columnsOf returns the columns of a design.
+func columnsOf(id string) []paper.Column {
+	list := Paper().Designs
+	return list[slices.IndexFunc(list, func(x paper.Design) bool { return x.ID == id })].Columns
 }

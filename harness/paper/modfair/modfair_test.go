@@ -17,9 +17,9 @@ func TestBestOrder(t *testing.T) {
 	p := Paper()
 	var saved []float64
 	p.Explain = func(d *paper.Data) string {
-		for _, x := range []*paper.Design{&bestA, &bestB} {
-			g := d.Grid(x.ID, original, fifo)
-			for k := range x.Columns {
+		for _, x := range []string{"A, best order", "B, best order"} {
+			g := d.Grid(x, original, fifo)
+			for k := range g.Columns {
 				saved = append(saved, paper.Saved(g.Seconds(original, k), g.Seconds(fifo, k)).Value)
 			}
 		}
@@ -165,7 +165,7 @@ func TestMethod(t *testing.T) {
 // the original's results, simulated.
 func TestNoMechanismIsOriginal(t *testing.T) {
 	p := Paper()
-	p.Schedulers = append(p.Schedulers, paper.Scheduler{Label: "none", Model: "modfair", Params: base("mechanisms", "")})
+	p.Schedulers = append(p.Schedulers, paper.Scheduler{Label: "none", Model: "modfair", Params: changed(schedulerOf(original), "mechanisms", "")})
 	p.Parts = []paper.Part{{ID: "none", Design: "B", Schedulers: []string{original, "none"}, Rows: []paper.Row{paper.SecondsRow(), paper.RateRow("", paper.LocalRate)}}}
 	r, err := p.Run(t.Context(), paper.Options{Parts: []string{"none"}, Seed: 1, Seeds: 2, Workers: 2})
 	if err != nil {

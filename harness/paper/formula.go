@@ -1,0 +1,328 @@
+package paper
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"heddle/harness/stats"
+)
+
+// A formula says in a paper's file what is computed from simulations, such as
+//
+//	local[apps: CLQLMRS] - local[apps: FIFO]
+//
+// A term is a figure of a scheduler in columns of a design, one value for each seed:
+// figure[design: scheduler; column; column]. The design may be left out where the place
+// has one, and the columns where all are meant. Figures are those of builtin, those of the
+// paper's code, and what models and set-ups note. A number may be {figure; row; column},
+// which is one that the paper states. Terms are calculated with + - * / seed by seed.
+//
+// What stands outermost becomes an estimate: a - b is the mean of paired differences, a / b the
+// ratio of means, and everything else a mean over seeds. Functions are in estimators and vectors.
+type formula struct {
+	op   string // "term", "number", an operator, or a function's name
+	text string // of a term: its figure
+	in   string // of a term: what stands in brackets
+	x    float64
+	args []*formula
+}
+
+// scope is where a formula is computed: the design that terms mean if they name none, and
+// what stands for $bar, $s (a scheduler) and $c (a column).
+type scope struct {
+	d      *Data
+	design string
+	with   *strings.Replacer
+}
+
+// shareOf are the figures that are shares of maps.
+var shareOf = map[string]Rate{
+	"cache": CacheRate, "local": LocalRate, "rack": RackRate, "cachedAnywhere": CachedShare, "all": AllMaps,
+}
+
+// numberOf are the figures that are numbers.
+var numberOf = map[string]func(*Simulation) float64{
+	"time":     func(s *Simulation) float64 { return s.Seconds },
+	"least":    func(s *Simulation) float64 { return s.Least },
+	"mapStart": MapStart,
+}
+
+// estimators are the functions that give an estimate, of terms or of their values.
+var estimators map[string]func(s *scope, args []*formula) stats.Estimate
+
+func init() { // not a literal, which would refer to itself through estimate
+	estimators = map[string]func(s *scope, args []*formula) stats.Estimate{
+		// saved is by how many percent b is below a, as the geometric mean over seeds.
+		"saved": func(s *scope, a []*formula) stats.Estimate { return Saved(s.values(a[0]), s.values(a[1])) },
+		// savedEach is the same where each column counts equally.
+		"savedEach": func(s *scope, a []*formula) stats.Estimate {
+			e := stats.Mean(s.logs(a[0], a[1]))
+			e.Value, e.Lo, e.Hi = 100*(1-math.Exp(e.Value)), 100*(1-math.Exp(e.Hi)), 100*(1-math.Exp(e.Lo))
+			return e
+		},
+		// more is by how many percent the mean of b is above that of a, and less by how many below.
+		"more": func(s *scope, a []*formula) stats.Estimate {
+			e := Times(s.values(a[0]), s.values(a[1]))
+			e.Value, e.Lo, e.Hi = 100*(e.Value-1), 100*(e.Lo-1), 100*(e.Hi-1)
+			return e
+		},
+		"less": func(s *scope, a []*formula) stats.Estimate {
+			r := Times(s.values(a[0]), s.values(a[1]))
+			e := r
+			e.Value, e.Lo, e.Hi = 100*(1-r.Value), 100*(1-r.Hi), 100*(1-r.Lo)
+			return e
+		},
+		// given is a share that the set-up fixes.
+		"given": func(s *scope, a []*formula) stats.Estimate { return Given(s.shares(a[0])) },
+		// minus turns an estimate round.
+		"minus": func(s *scope, a []*formula) stats.Estimate {
+			e := s.estimate(a[0])
+			e.Value, e.Lo, e.Hi = -e.Value, -e.Hi, -e.Lo
+			return e
+		},
+		// mean is that over seeds, also of a difference.
+		"mean": func(s *scope, a []*formula) stats.Estimate { return stats.Mean(s.values(a[0])) },
+		// pairedRatio is how many times a is b, as the geometric mean over seeds.
+		"pairedRatio": func(s *scope, a []*formula) stats.Estimate {
+			return stats.PairedRatio(s.values(a[1]), s.values(a[0])).Estimate
+		},
+	}
+}
+
+// estimate computes a formula over seeds.
+func (s *scope) estimate(f *formula) stats.Estimate {
+	if of := estimators[f.op]; of != nil {
+		return of(s, f.args)
+	}
+	switch {
+	case f.isShare():
+		return stats.MeanShare(s.shares(f))
+	case f.op == "-" && f.args[0].isShare() && f.args[1].isShare():
+		return More(s.shares(f.args[1]), s.shares(f.args[0]))
+	case f.op == "-" && !f.args[0].constant() && !f.args[1].constant():
+		return stats.PairedDifference(s.values(f.args[1]), s.values(f.args[0])).Estimate
+	case f.op == "/" && !f.args[0].constant() && !f.args[1].constant():
+		return Times(s.values(f.args[1]), s.values(f.args[0]))
+	case f.constant():
+		return Exactly(s.values(f)[0])
+	}
+	return stats.Mean(s.values(f))
+}
+
+func (f *formula) isShare() bool { return f.op == "term" && shareOf[f.text] != nil }
+
+func (f *formula) constant() bool {
+	return f.op != "term" && !slices.ContainsFunc(f.args, func(a *formula) bool { return !a.constant() })
+}
+
+// values returns a value for each seed.
+func (s *scope) values(f *formula) []float64 {
+	switch f.op {
+	case "term":
+		if f.isShare() {
+			return Percents(s.shares(f))
+		}
+		g, label, columns := s.grid(f)
+		return g.Mean(label, s.d.paper.figureOf(f.text), columns...)
+	case "number":
+		return slices.Repeat([]float64{f.x}, len(s.d.bench.seeds))
+	case "stated":
+		return slices.Repeat([]float64{s.d.paper.Numbers.Value(threeOf(s.with.Replace(f.text)))}, len(s.d.bench.seeds))
+	case "logs":
+		return s.logs(f.args[0], f.args[1])
+	case "percent": // of a share, where each column counts equally
+		g, label, columns := s.grid(f.args[0])
+		return g.Mean(label, func(x *Simulation) float64 { return shareOf[f.args[0].text](x).Percent() }, columns...)
+	case "abs":
+		list := s.values(f.args[0])
+		return each(list, func(x *float64) float64 { return math.Abs(*x) })
+	}
+	a, b := s.values(f.args[0]), s.values(f.args[1])
+	list := make([]float64, min(len(a), len(b)))
+	for i := range list {
+		switch f.op {
+		case "+":
+			list[i] = a[i] + b[i]
+		case "-":
+			list[i] = a[i] - b[i]
+		case "*":
+			list[i] = a[i] * b[i]
+		default:
+			list[i] = a[i] / b[i]
+		}
+	}
+	return list
+}
+
+// figureOf returns a figure by its name: one that is built in, one of the paper's code, or one
+// that a model or the set-up notes, which is not a number where it is not noted.
+func (p *Paper) figureOf(name string) func(*Simulation) float64 {
+	if of := numberOf[name]; of != nil {
+		return of
+	}
+	if of := p.Figures[name]; of != nil {
+		return of
+	}
+	return func(s *Simulation) float64 {
+		if x, ok := s.Notes[name]; ok {
+			return x
+		}
+		return math.NaN()
+	}
+}
+
+func (s *scope) shares(f *formula) []stats.Share {
+	g, label, columns := s.grid(f)
+	return g.Shares(label, shareOf[f.text], columns...)
+}
+
+// logs returns the mean of ln(b/a) over the columns of two terms, one value for each seed.
+func (s *scope) logs(a, b *formula) []float64 {
+	g, x, columns := s.grid(a)
+	h, y, _ := s.grid(b)
+	if len(columns) == 0 {
+		for k := range g.Columns {
+			columns = append(columns, k)
+		}
+	}
+	logs := make([]float64, len(s.d.bench.seeds))
+	for _, k := range columns {
+		p, q := g.Mean(x, s.d.paper.figureOf(a.text), k), h.Mean(y, s.d.paper.figureOf(b.text), k)
+		for i := range min(len(p), len(q)) {
+			logs[i] += math.Log(q[i]/p[i]) / float64(len(columns))
+		}
+	}
+	return logs
+}
+
+// grid returns the simulations that a term is about, its scheduler and its columns.
+func (s *scope) grid(f *formula) (g *Grid, label string, columns []int) {
+	design, rest, named := strings.Cut(s.with.Replace(f.in), ": ")
+	if !named {
+		design, rest = s.design, design
+	}
+	parts := strings.Split(rest, "; ")
+	g = s.d.gridOf(design, parts[0])
+	for _, name := range parts[1:] {
+		k := slices.Index(g.Columns, name)
+		if k < 0 && s.d.err == nil {
+			s.d.fail(fmt.Errorf("%s[%s]: design %q has no column %q", f.text, f.in, design, name))
+		}
+		columns = append(columns, max(0, k))
+	}
+	return g, parts[0], columns
+}
+
+// threeOf splits "figure; row; column".
+func threeOf(text string) (a, b, c string) {
+	parts := append(strings.SplitN(text, "; ", 3), "", "")
+	return parts[0], parts[1], parts[2]
+}
+
+// arity says how many arguments the functions of values have; all estimators have two but these.
+var arity = map[string]int{"logs": 2, "percent": 1, "abs": 1, "given": 1, "minus": 1, "mean": 1}
+
+// parseFormula reads a formula.
+func parseFormula(text string) (*formula, error) {
+	p := &formulaParser{rest: text}
+	f, err := p.sum()
+	if p.space(); err == nil && p.rest != "" {
+		err = fmt.Errorf("%q is left", p.rest)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("formula %q: %w", text, err)
+	}
+	return f, nil
+}
+
+type formulaParser struct{ rest string }
+
+func (p *formulaParser) space() { p.rest = strings.TrimLeft(p.rest, " ") }
+
+func (p *formulaParser) eats(token string) bool {
+	p.space()
+	rest, ok := strings.CutPrefix(p.rest, token)
+	p.rest = rest
+	return ok
+}
+
+// until returns the text before a sign, and goes on behind it.
+func (p *formulaParser) until(sign string) (string, error) {
+	text, rest, ok := strings.Cut(p.rest, sign)
+	if p.rest = rest; !ok {
+		return "", fmt.Errorf("want %q after %q", sign, text)
+	}
+	return text, nil
+}
+
+func (p *formulaParser) sum() (*formula, error) { return p.chain([]string{"+", "-"}, p.product) }
+
+func (p *formulaParser) product() (*formula, error) { return p.chain([]string{"*", "/"}, p.atom) }
+
+func (p *formulaParser) chain(operators []string, next func() (*formula, error)) (*formula, error) {
+	f, err := next()
+	for err == nil {
+		i := slices.IndexFunc(operators, p.eats)
+		if i < 0 {
+			break
+		}
+		var g *formula
+		g, err = next()
+		f = &formula{op: operators[i], args: []*formula{f, g}}
+	}
+	return f, err
+}
+
+func (p *formulaParser) atom() (f *formula, err error) {
+	switch {
+	case p.eats("("):
+		if f, err = p.sum(); err == nil && !p.eats(")") {
+			err = fmt.Errorf("want ) before %q", p.rest)
+		}
+		return f, err
+	case p.eats("{"):
+		text, err := p.until("}")
+		return &formula{op: "stated", text: text}, err
+	}
+	word := p.rest
+	if i := strings.IndexAny(p.rest, " []()+-*/{},;"); i >= 0 {
+		word = p.rest[:i]
+	}
+	p.rest = p.rest[len(word):]
+	if x, err := strconv.ParseFloat(word, 64); err == nil {
+		return &formula{op: "number", x: x}, nil
+	}
+	switch {
+	case word == "":
+		return nil, fmt.Errorf("want a figure, a number or ( before %q", p.rest)
+	case p.eats("["):
+		in, err := p.until("]")
+		return &formula{op: "term", text: word, in: in}, err
+	case !p.eats("("):
+		return nil, fmt.Errorf("%q: want [scheduler; column] or (…) behind it", word)
+	}
+	f = &formula{op: word}
+	for err == nil {
+		var arg *formula
+		arg, err = p.sum()
+		f.args = append(f.args, arg)
+		if p.eats(")") {
+			break
+		}
+		if err == nil && !p.eats(",") {
+			err = errors.New("want , or ) in " + word + "(…)")
+		}
+	}
+	want, known := arity[word]
+	if !known {
+		want = 2
+	}
+	if _, is := estimators[word]; err == nil && !is && !known || err == nil && len(f.args) != want {
+		err = fmt.Errorf("no function %s of %d", word, len(f.args))
+	}
+	return f, err
+}

@@ -1,0 +1,387 @@
+package paper
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	"heddle/harness/stats"
+)
+
+// Program is what a paper has besides its files: the set-up, and what no formula says.
+type Program struct {
+	Setup     Setting
+	Figures   map[string]func(*Simulation) float64           // figures for formulas
+	Effects   map[string]func(*Data) []Effect                // of claims
+	Estimates map[string]func(*Data) stats.Estimate          // of measures and published numbers
+	Compute   map[string]func(*Data) ([]string, []FigureRow) // of figures, as Part.Compute
+	Explain   func(*Data) string
+}
+
+// Files are the names of a paper's files: what it says and how it is read, and its numbers.
+const (
+	PaperFile   = "paper.yaml"
+	NumbersFile = "published.csv"
+)
+
+// Must is Load for files that are part of the program.
+func Must(files fs.FS, c Program) *Paper {
+	p, err := Load(files, c)
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
+// Load reads a paper from its files. Other YAML files beside them are experiments for a cluster.
+func Load(files fs.FS, c Program) (*Paper, error) {
+	data, err := fs.ReadFile(files, PaperFile)
+	if err != nil {
+		return nil, fmt.Errorf("read paper: %w", err)
+	}
+	var f paperFile
+	if err := yaml.Load(data, &f, yaml.WithKnownFields()); err != nil {
+		return nil, fmt.Errorf("read paper: %s: %w", PaperFile, err)
+	}
+	published, err := fs.ReadFile(files, NumbersFile)
+	if err != nil {
+		return nil, fmt.Errorf("read paper %s: %w", f.Name, err)
+	}
+	numbers, err := readNumbers(NumbersFile, bytes.NewReader(published))
+	if err != nil {
+		return nil, fmt.Errorf("read paper %s: %w", f.Name, err)
+	}
+	p := &Paper{
+		Name: f.Name, Title: f.Title, Source: f.Source, Claimant: f.Claimant, Curves: f.Curves, Bars: f.Bars, Sized: f.Sized,
+		Setup: c.Setup, Figures: c.Figures, Explain: c.Explain, Numbers: numbers, Experiments: files,
+	}
+	l := &loader{Paper: p, code: &c}
+	l.words(&f)
+	for _, x := range f.Figures {
+		l.at = x.ID
+		p.Parts = append(p.Parts, l.part(&x))
+	}
+	for _, x := range f.Claims {
+		l.at = x.ID
+		p.Claims = append(p.Claims, l.claim(&x))
+	}
+	for _, x := range f.Measures {
+		l.at = x.Name
+		p.Measures = append(p.Measures, Measure{x.Name, x.Unit, l.estimate(x.Is, x.Go, x.In), x.OfSetup})
+	}
+	return p, l.err
+}
+
+// loader makes a paper of its file. It keeps the first error.
+type loader struct {
+	*Paper
+	code *Program
+	at   string // the figure, claim or measure that is read
+	err  error
+}
+
+func (l *loader) fail(err error) {
+	if l.err == nil && err != nil {
+		l.err = fmt.Errorf("read paper %s: %s: %w", l.Name, l.at, err)
+	}
+}
+
+// words fills in what needs no formula.
+func (l *loader) words(f *paperFile) {
+	for _, x := range f.Facts {
+		x = append(x, "", "")
+		l.Facts = append(l.Facts, Fact{x[0], x[1], x[2]})
+	}
+	for _, x := range f.NotJudged {
+		x = append(x, "")
+		l.NotJudged = append(l.NotJudged, NotJudged{l.filled(x[0]), l.filled(x[1])})
+	}
+	for _, x := range f.Schedulers {
+		l.Schedulers = append(l.Schedulers, Scheduler(x))
+	}
+	for _, x := range f.Controls {
+		if i := slices.IndexFunc(l.Schedulers, func(s Scheduler) bool { return s.Label == x.Label }); i >= 0 && x.Model == "" {
+			x = schedulerFile(l.Schedulers[i])
+		}
+		l.Controls = append(l.Controls, Scheduler(x))
+	}
+	for _, x := range f.Axes {
+		a := Axis{Name: x.Name, Sets: x.Sets, About: x.About, Alone: x.Alone, Chosen: x.Chosen}
+		if x.Cost {
+			a.Of = Cost
+		}
+		for _, v := range x.Values {
+			v = append(v, "", "")
+			a.Values = append(a.Values, Value{v[0], Mark(v[1]), v[2]})
+		}
+		l.Axes = append(l.Axes, a)
+	}
+	for _, x := range f.Readings {
+		l.Readings = append(l.Readings, Reading{x.Key, x.Value})
+	}
+	for _, x := range f.Designs {
+		d := Design{ID: x.ID, X: x.X}
+		if like := l.design(x.Like); like != nil {
+			d.X, d.Columns = cmp.Or(d.X, like.X), like.Differing("", x.Set).Columns
+		}
+		for _, c := range x.Columns {
+			set := maps.Clone(x.Set)
+			if set == nil {
+				set = map[string]string{}
+			}
+			maps.Copy(set, c.Value)
+			d.Columns = append(d.Columns, Column{c.Key, set})
+		}
+		l.Designs = append(l.Designs, d)
+	}
+}
+
+func (p *Paper) design(id string) *Design {
+	if i := slices.IndexFunc(p.Designs, func(x Design) bool { return x.ID == id }); i >= 0 {
+		return &p.Designs[i]
+	}
+	return nil
+}
+
+// filled returns a text in which each {figure; row; column; column} is what the paper states.
+func (l *loader) filled(text string) string {
+	for {
+		before, rest, ok := strings.Cut(text, "{")
+		in, after, closed := strings.Cut(rest, "}")
+		if !ok || !closed {
+			return text
+		}
+		parts := append(strings.Split(in, "; "), "", "")
+		number := l.Numbers.Text(parts[0], parts[1], parts[2:max(3, len(parts)-2)]...)
+		text = before + number + after
+	}
+}
+
+func (l *loader) part(x *figureFile) Part {
+	p := Part{
+		ID: x.ID, Title: l.filled(x.Title), Design: x.Design, Schedulers: x.Schedulers, Unit: x.Unit, Kind: x.Kind, Of: x.Of, X: x.X,
+	}
+	for _, note := range x.Notes {
+		p.Notes = append(p.Notes, l.filled(note))
+	}
+	if x.Go != "" {
+		if p.Compute = l.code.Compute[x.Go]; p.Compute == nil {
+			l.fail(fmt.Errorf("no figure %q in the paper's code", x.Go))
+		}
+	}
+	for _, r := range x.Rows {
+		is := r.Is
+		if !strings.Contains(is, "[") {
+			is += "[$s; $c]"
+		}
+		f := l.formula(is)
+		p.Rows = append(p.Rows, Row{Suffix: r.Row, Once: r.Once, by: func(d *Data, label string, column string) stats.Estimate {
+			return (&scope{d, x.Design, strings.NewReplacer("$s", label, "$c", column)}).estimate(f)
+		}})
+	}
+	for _, q := range x.Published {
+		for _, each := range bindings(q.Each) {
+			for _, label := range q.For {
+				with := strings.NewReplacer(append(each, "$s", label)...)
+				p.Published = append(p.Published, Published{
+					with.Replace(q.What), label, q.Unit, l.estimate(with.Replace(q.Is), with.Replace(q.Go), x.Design),
+				})
+			}
+		}
+	}
+	return p
+}
+
+func (l *loader) formula(text string) *formula {
+	f, err := parseFormula(text)
+	l.fail(err)
+	return f
+}
+
+// estimate returns what a formula gives, or else a function of the paper's code.
+func (l *loader) estimate(is, code, design string) func(*Data) stats.Estimate {
+	if code != "" {
+		of := l.code.Estimates[code]
+		if of == nil {
+			l.fail(fmt.Errorf("no estimate %q in the paper's code", code))
+		}
+		return of
+	}
+	f := l.formula(is)
+	return func(d *Data) stats.Estimate { return (&scope{d, design, strings.NewReplacer()}).estimate(f) }
+}
+
+func (l *loader) claim(x *claimFile) Claim {
+	c := Claim{ID: x.ID, Kind: x.Kind, Text: l.filled(x.Text), Published: l.filled(x.Published), Parts: x.Figures}
+	var asked []func(*Data, string) Effect
+	for _, e := range x.Asks {
+		asked = append(asked, l.effects(e, x.In)...)
+	}
+	c.Effects = func(d *Data) (list []Effect) {
+		for _, of := range asked {
+			list = append(list, of(d, ""))
+		}
+		return list
+	}
+	if x.Go != "" {
+		if c.Effects = l.code.Effects[x.Go]; c.Effects == nil {
+			l.fail(fmt.Errorf("no effects %q in the paper's code", x.Go))
+		}
+	}
+	if of := c.Effects; x.Gaining != nil {
+		gain := l.effects(*x.Gaining, x.In)[0]
+		c.Effects = func(d *Data) []Effect { return Gaining(gain(d, ""), of(d)...) }
+	}
+	if of := c.Effects; x.LeastFirst {
+		c.Effects = func(d *Data) []Effect {
+			return slices.SortedStableFunc(slices.Values(of(d)), func(a, b Effect) int { return cmp.Compare(a.Value, b.Value) })
+		}
+	}
+	if x.Beats != nil {
+		c.Beats = l.effects(*x.Beats, x.In)[0]
+	}
+	return c
+}
+
+// bindings are what stands for $1, $2 and so on, in each of a list's elements.
+func bindings(each []any) (list [][]string) {
+	if len(each) == 0 {
+		return [][]string{nil}
+	}
+	for _, e := range each {
+		row, ok := e.([]any)
+		if !ok {
+			row = []any{e}
+		}
+		var with []string
+		for i, x := range row {
+			with = append(with, fmt.Sprint("$", i+1), fmt.Sprint(x))
+		}
+		list = append(list, with)
+	}
+	return list
+}
+
+// effects returns the functions of an effect's bindings, of the data and the bar.
+func (l *loader) effects(x effectFile, design string) (list []func(*Data, string) Effect) {
+	for _, each := range bindings(x.Each) {
+		with := strings.NewReplacer(each...)
+		y := x
+		for _, text := range []*string{&y.What, &y.Unit, &y.Is, &y.In, &y.Room, &y.Why, &y.Third} {
+			*text = with.Replace(*text)
+		}
+		y.In = cmp.Or(y.In, design)
+		for _, words := range []*[]string{&y.Saves, &y.Above, &y.Rises, &y.Steadier, &y.At} {
+			*words = replacedAll(with, *words)
+		}
+		if y.Third != "" {
+			y.Least = l.Numbers.Third(threeOf(y.Third))
+			y.published = l.Numbers.Value(threeOf(y.Third))
+		}
+		list = append(list, l.effect(&y))
+	}
+	return list
+}
+
+func replacedAll(with *strings.Replacer, words []string) (list []string) {
+	for _, w := range words {
+		list = append(list, with.Replace(w))
+	}
+	return list
+}
+
+func (l *loader) effect(x *effectFile) func(*Data, string) Effect {
+	var is, room *formula
+	if x.Is != "" {
+		is = l.formula(x.Is)
+	}
+	if x.Room != "" {
+		room = l.formula(x.Room)
+	}
+	if is == nil && len(x.Saves) != 2 && len(x.Above) != 3 && len(x.Rises) != 4 && len(x.Steadier) != 3 {
+		l.fail(fmt.Errorf("effect %q: want is: formula, saves: [a, b], above: [rate, a, b], steadier: [rate, a, b] or "+
+			"rises: [rate, scheduler, from, to]", x.What))
+		return nil
+	}
+	return func(d *Data, bar string) Effect {
+		with := strings.NewReplacer("$bar", bar)
+		s := &scope{d, x.In, with}
+		var e Effect
+		columns := d.columns(x.In, x.At)
+		switch {
+		case len(x.Saves) == 2:
+			e = d.Saves(x.In, with.Replace(x.Saves[0]), with.Replace(x.Saves[1]), 0, columns...)
+		case len(x.Above) == 3:
+			name, of, most := rateNamed(x.Above[0])
+			e = d.Above(x.In, name, of, most, with.Replace(x.Above[1]), with.Replace(x.Above[2]), columns...)
+		case len(x.Rises) == 4:
+			name, of, most := rateNamed(x.Rises[0])
+			k := d.columns(x.In, x.Rises[2:])
+			e = d.Rises(x.In, name, of, most, x.Rises[1], k[0], k[1])
+		case len(x.Steadier) == 3:
+			name, of, _ := rateNamed(x.Steadier[0])
+			e = d.Steadier(x.In, name, of, with.Replace(x.Steadier[1]), with.Replace(x.Steadier[2]))
+		default:
+			e = Effect{Unit: x.Unit, Estimate: s.estimate(is)}
+		}
+		e.None, e.Least, e.Most = cmp.Or(x.None, e.None), cmp.Or(x.Least, x.None), x.Most
+		if e.Published = x.published; x.What != "" {
+			e.What = with.Replace(x.What)
+		}
+		if len(x.Within) == 2 {
+			e.Band = [2]float64(x.Within)
+		}
+		if room != nil {
+			e.Room, e.RoomWhy = s.estimate(room), l.computed(s, with.Replace(x.Why))
+		}
+		return e
+	}
+}
+
+// computed returns a text in which each <formula> is its value.
+func (l *loader) computed(s *scope, text string) string {
+	for {
+		before, rest, ok := strings.Cut(text, "<")
+		in, after, closed := strings.Cut(rest, ">")
+		if !ok || !closed {
+			return text
+		}
+		f, err := parseFormula(in)
+		if err != nil {
+			s.d.fail(err)
+			return text
+		}
+		text = fmt.Sprintf("%s%.1f%s", before, s.estimate(f).Value, after)
+	}
+}
+
+// rateNamed returns what effects call a rate, the rate, and the most that it can be.
+func rateNamed(name string) (called string, of, most Rate) {
+	if name == "cache" {
+		return "cache rate", CacheRate, CachedShare
+	}
+	return name + " rate", shareOf[name], AllMaps
+}
+
+// columns returns where columns of a design are.
+func (d *Data) columns(design string, names []string) (list []int) {
+	x := d.paper.design(design)
+	for _, name := range names {
+		k := -1
+		if x != nil {
+			k = slices.IndexFunc(x.Columns, func(c Column) bool { return c.Name == name })
+		}
+		if k < 0 {
+			d.fail(fmt.Errorf("design %q has no column %q", design, name))
+			k = 0
+		}
+		list = append(list, k)
+	}
+	return list
+}

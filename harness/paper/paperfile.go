@@ -1,0 +1,121 @@
+package paper
+
+import (
+	"fmt"
+
+	"go.yaml.in/yaml/v4"
+
+	"heddle/harness/sched"
+)
+
+// paperFile is a paper's file. Lists of lists are rows: of a fact its item, what it is and why; of an
+// axis's value the value, its mark and why; of what is not judged what the paper says and why.
+type paperFile struct {
+	Name, Title, Source, Claimant, Curves string
+	Facts                                 [][]string
+	Schedulers, Controls                  []schedulerFile
+	Bars                                  []string
+	Axes                                  []axisFile
+	Readings                              ordered[map[string]string]
+	Designs                               []designFile
+	Figures                               []figureFile
+	Claims                                []claimFile
+	NotJudged                             [][]string `yaml:"notJudged"`
+	Measures                              []measureFile
+	Sized                                 Sized
+}
+
+type schedulerFile struct {
+	Label, Model string
+	Params       sched.Params
+	Set          map[string]string
+	Ablated      bool
+}
+
+type axisFile struct {
+	Name, Sets, About   string
+	Cost, Chosen, Alone bool
+	Values              [][]string
+}
+
+type designFile struct {
+	ID, X   string
+	Like    string            // another design, whose columns these are
+	Set     map[string]string // in all columns
+	Columns ordered[map[string]string]
+}
+
+type figureFile struct {
+	ID, Title, Design, Unit, Of, X, Go string
+	Kind                               Kind
+	Schedulers                         []string
+	Rows                               []struct {
+		Row, Is string
+		Once    bool
+	}
+	Published []publishedFile
+	Notes     []string
+}
+
+// publishedFile compares numbers of several schedulers, or of several columns, in which $s
+// and $1 stand for their names.
+type publishedFile struct {
+	What, Unit, Is, Go string
+	For                []string
+	Each               []any
+}
+
+type measureFile struct {
+	Name, Unit, Is, Go, In string
+	OfSetup                bool `yaml:"ofSetup"`
+}
+
+type claimFile struct {
+	ID, Text, Published, Go string
+	Kind                    ClaimKind
+	Figures                 []string
+	In                      string // the design of formulas that name none
+	Asks                    []effectFile
+	Gaining                 *effectFile // a gain of which the claim says that it is larger here than there
+	LeastFirst              bool        `yaml:"leastFirst"` // whether effects are in the order of their values
+	Beats                   *effectFile
+}
+
+// effectFile is an effect, or several: one for each of Each, whose elements $1, $2 and so on stand
+// for. Saves, Above, Rises and Steadier are the effects of these names in this package.
+type effectFile struct {
+	What, Unit, Is, In, Room, Why string
+	Saves, Above, Rises, Steadier []string
+	At                            []string // columns of Saves, Above
+	Least, Most, None             float64
+	Third                         string // "figure; row; column" of the number of which a third is the least asked for
+	Within                        []float64
+	Each                          []any
+
+	published float64
+}
+
+// ordered is a mapping whose order counts.
+type ordered[T any] []struct {
+	Key   string
+	Value T
+}
+
+// UnmarshalYAML reads a mapping.
+func (o *ordered[T]) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind != yaml.MappingNode {
+		return fmt.Errorf("line %d: want a mapping", n.Line)
+	}
+	for i := 0; i < len(n.Content); i += 2 {
+		var x struct {
+			Key   string
+			Value T
+		}
+		x.Key = n.Content[i].Value
+		if err := n.Content[i+1].Load(&x.Value); err != nil {
+			return err
+		}
+		*o = append(*o, x)
+	}
+	return nil
+}
