@@ -122,6 +122,18 @@ func TestTargets(t *testing.T) {
 	}
 }
 
+// TestPredictUnplanned predicts the end of a job that no plan has, after a plan of no job.
+func TestPredictUnplanned(t *testing.T) {
+	for _, info := range []sched.Info{AdaptiveInfo, ReverseInfo} {
+		s := cluster(t, 1, 2, 4, 600)
+		m, _ := sched.As[*planner](made(t, info, nil))
+		m.ahead = constant(2)
+		if m.predict(s.View(), 0); !m.targets.Of(0).hasPredicted {
+			t.Errorf("%s: nothing is predicted", info.Name)
+		}
+	}
+}
+
 // TestForeseen plans by a timetable in which all slots go from 100 s to 240 s: all
 // work of the second job must be done before the first is due.
 func TestForeseen(t *testing.T) {

@@ -37,7 +37,7 @@ func (m *planner) predict(v *state.View, id state.JobID) {
 	if t.hasPredicted || m.ahead == nil {
 		return
 	}
-	present := m.seeNow(v)
+	present := now(v, id)
 	t.predicted[0], t.hasPredicted = m.end(v, id, m.ahead, m.share(v, id, m.ahead))
 	t.predicted[1], _ = m.end(v, id, present, m.share(v, id, present))
 	t.predicted[2], _ = m.end(v, id, m.ahead, 1/float64(len(v.Active())))
