@@ -380,6 +380,9 @@ func RoomUpTo(low, most []stats.Share) stats.Estimate {
 	return stats.Mean(left)
 }
 
+// Numbers are the numbers that the paper states.
+func (d *Data) Numbers() Numbers { return d.paper.Numbers }
+
 // Stated returns a number that the paper states, not a number if it states none.
 func (d *Data) Stated(figure, row, column string) float64 {
 	return d.paper.Numbers.Value(figure, row, column)

@@ -86,11 +86,28 @@ func init() { // not a literal, which would refer to itself through estimate
 		},
 		// mean is that over seeds, also of a difference.
 		"mean": func(s *scope, a []*formula) stats.Estimate { return stats.Mean(s.values(a[0])) },
+		// oneMore has the interval of one more value, and not that of the mean.
+		"oneMore": func(s *scope, a []*formula) stats.Estimate {
+			e := stats.Mean(s.values(a[0]))
+			wider := math.Sqrt(float64(e.N + 1))
+			e.Lo, e.Hi = e.Value-(e.Value-e.Lo)*wider, e.Value+(e.Hi-e.Value)*wider
+			return e
+		},
 		// pairedRatio is how many times a is b, as the geometric mean over seeds.
 		"pairedRatio": func(s *scope, a []*formula) stats.Estimate {
 			return stats.PairedRatio(s.values(a[1]), s.values(a[0])).Estimate
 		},
 	}
+}
+
+// Estimate computes a formula, whose terms name their designs.
+func (d *Data) Estimate(text string) stats.Estimate {
+	f, err := parseFormula(text)
+	if err != nil {
+		d.fail(err)
+		return nan()
+	}
+	return (&scope{d, "", strings.NewReplacer()}).estimate(f)
 }
 
 // estimate computes a formula over seeds.
@@ -134,6 +151,8 @@ func (s *scope) values(f *formula) []float64 {
 		return slices.Repeat([]float64{s.d.paper.Numbers.Value(threeOf(s.with.Replace(f.text)))}, len(s.d.bench.seeds))
 	case "logs":
 		return s.logs(f.args[0], f.args[1])
+	case "savings": // by how many percent b is below a, where each column counts equally
+		return s.eachColumn(f.args[0], f.args[1], func(a, b float64) float64 { return 100 * (1 - b/a) })
 	case "percent": // of a share, where each column counts equally
 		g, label, columns := s.grid(f.args[0])
 		return g.Mean(label, func(x *Simulation) float64 { return shareOf[f.args[0].text](x).Percent() }, columns...)
@@ -180,8 +199,8 @@ func (s *scope) shares(f *formula) []stats.Share {
 	return g.Shares(label, shareOf[f.text], columns...)
 }
 
-// logs returns the mean of ln(b/a) over the columns of two terms, one value for each seed.
-func (s *scope) logs(a, b *formula) []float64 {
+// eachColumn returns the mean of a function of two terms over their columns, one value for each seed.
+func (s *scope) eachColumn(a, b *formula, of func(a, b float64) float64) []float64 {
 	g, x, columns := s.grid(a)
 	h, y, _ := s.grid(b)
 	if len(columns) == 0 {
@@ -189,14 +208,19 @@ func (s *scope) logs(a, b *formula) []float64 {
 			columns = append(columns, k)
 		}
 	}
-	logs := make([]float64, len(s.d.bench.seeds))
+	list := make([]float64, len(s.d.bench.seeds))
 	for _, k := range columns {
 		p, q := g.Mean(x, s.d.paper.figureOf(a.text), k), h.Mean(y, s.d.paper.figureOf(b.text), k)
 		for i := range min(len(p), len(q)) {
-			logs[i] += math.Log(q[i]/p[i]) / float64(len(columns))
+			list[i] += of(p[i], q[i]) / float64(len(columns))
 		}
 	}
-	return logs
+	return list
+}
+
+// logs are the logarithms of b/a.
+func (s *scope) logs(a, b *formula) []float64 {
+	return s.eachColumn(a, b, func(a, b float64) float64 { return math.Log(b / a) })
 }
 
 // grid returns the simulations that a term is about, its scheduler and its columns.
@@ -224,7 +248,7 @@ func threeOf(text string) (a, b, c string) {
 }
 
 // arity says how many arguments the functions of values have; all estimators have two but these.
-var arity = map[string]int{"logs": 2, "percent": 1, "abs": 1, "given": 1, "minus": 1, "mean": 1}
+var arity = map[string]int{"logs": 2, "savings": 2, "oneMore": 1, "percent": 1, "abs": 1, "given": 1, "minus": 1, "mean": 1}
 
 // parseFormula reads a formula.
 func parseFormula(text string) (*formula, error) {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -17,10 +18,10 @@ import (
 // Program is what a paper has besides its files: the set-up, and what no formula says.
 type Program struct {
 	Setup     Setting
-	Figures   map[string]func(*Simulation) float64           // figures for formulas
-	Effects   map[string]func(*Data) []Effect                // of claims
-	Estimates map[string]func(*Data) stats.Estimate          // of measures and published numbers
-	Compute   map[string]func(*Data) ([]string, []FigureRow) // of figures, as Part.Compute
+	Figures   map[string]func(*Simulation) float64                  // figures for formulas
+	Effects   map[string]func(*Data) []Effect                       // of claims
+	Estimates map[string]func(d *Data, label string) stats.Estimate // of measures, and of published numbers with their label
+	Compute   map[string]func(*Data) ([]string, []FigureRow)        // of figures, as Part.Compute
 	Explain   func(*Data) string
 }
 
@@ -73,7 +74,7 @@ func Load(files fs.FS, c Program) (*Paper, error) {
 	}
 	for _, x := range f.Measures {
 		l.at = x.Name
-		p.Measures = append(p.Measures, Measure{x.Name, x.Unit, l.estimate(x.Is, x.Go, x.In), x.OfSetup})
+		p.Measures = append(p.Measures, Measure{x.Name, x.Unit, l.estimate(x.Is, x.Go, x.In, ""), x.OfSetup})
 	}
 	return p, l.err
 }
@@ -176,21 +177,25 @@ func (l *loader) part(x *figureFile) Part {
 		}
 	}
 	for _, r := range x.Rows {
-		is := r.Is
-		if !strings.Contains(is, "[") {
-			is += "[$s; $c]"
+		for _, each := range bindings(r.Each) {
+			with := strings.NewReplacer(each...)
+			is := with.Replace(r.Is)
+			if !strings.Contains(is, "[") {
+				is += "[$s; $c]"
+			}
+			f := l.formula(is)
+			by := func(d *Data, label string, column string) stats.Estimate {
+				return (&scope{d, x.Design, strings.NewReplacer("$s", label, "$c", column)}).estimate(f)
+			}
+			p.Rows = append(p.Rows, Row{Suffix: with.Replace(r.Row), Once: r.Once, by: by})
 		}
-		f := l.formula(is)
-		p.Rows = append(p.Rows, Row{Suffix: r.Row, Once: r.Once, by: func(d *Data, label string, column string) stats.Estimate {
-			return (&scope{d, x.Design, strings.NewReplacer("$s", label, "$c", column)}).estimate(f)
-		}})
 	}
 	for _, q := range x.Published {
 		for _, each := range bindings(q.Each) {
 			for _, label := range q.For {
 				with := strings.NewReplacer(append(each, "$s", label)...)
 				p.Published = append(p.Published, Published{
-					with.Replace(q.What), label, q.Unit, l.estimate(with.Replace(q.Is), with.Replace(q.Go), x.Design),
+					with.Replace(q.What), label, q.Unit, l.estimate(with.Replace(q.Is), q.Go, x.Design, label),
 				})
 			}
 		}
@@ -205,13 +210,13 @@ func (l *loader) formula(text string) *formula {
 }
 
 // estimate returns what a formula gives, or else a function of the paper's code.
-func (l *loader) estimate(is, code, design string) func(*Data) stats.Estimate {
+func (l *loader) estimate(is, code, design, label string) func(*Data) stats.Estimate {
 	if code != "" {
 		of := l.code.Estimates[code]
 		if of == nil {
 			l.fail(fmt.Errorf("no estimate %q in the paper's code", code))
 		}
-		return of
+		return func(d *Data) stats.Estimate { return of(d, label) }
 	}
 	f := l.formula(is)
 	return func(d *Data) stats.Estimate { return (&scope{d, design, strings.NewReplacer()}).estimate(f) }
@@ -277,8 +282,14 @@ func (l *loader) effects(x effectFile, design string) (list []func(*Data, string
 			*text = with.Replace(*text)
 		}
 		y.In = cmp.Or(y.In, design)
-		for _, words := range []*[]string{&y.Saves, &y.Above, &y.Rises, &y.Steadier, &y.At} {
+		for _, words := range []*[]string{&y.Saves, &y.Above, &y.Rises, &y.Steadier, &y.At, &y.Near} {
 			*words = replacedAll(with, *words)
+		}
+		if len(y.Near) == 2 {
+			at, err := strconv.ParseFloat(y.Near[0], 64)
+			by, err2 := strconv.ParseFloat(y.Near[1], 64)
+			l.fail(cmp.Or(err, err2))
+			y.Within = []float64{at - by, at + by}
 		}
 		if y.Third != "" {
 			y.Least = l.Numbers.Third(threeOf(y.Third))

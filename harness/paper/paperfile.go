@@ -52,6 +52,7 @@ type figureFile struct {
 	Rows                               []struct {
 		Row, Is string
 		Once    bool
+		Each    []any
 	}
 	Published []publishedFile
 	Notes     []string
@@ -90,6 +91,7 @@ type effectFile struct {
 	Least, Most, None             float64
 	Third                         string // "figure; row; column" of the number of which a third is the least asked for
 	Within                        []float64
+	Near                          []string // a value, and how far from it at most: another form of Within
 	Each                          []any
 
 	published float64

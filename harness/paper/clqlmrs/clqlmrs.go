@@ -19,8 +19,8 @@ var files embed.FS
 
 // Paper returns the experiments of the paper on CLQLMRS.
 func Paper() *paper.Paper {
-	price := func(x paper.Priced, percent bool) func(*paper.Data) stats.Estimate {
-		return func(d *paper.Data) stats.Estimate {
+	price := func(x paper.Priced, percent bool) func(*paper.Data, string) stats.Estimate {
+		return func(d *paper.Data, _ string) stats.Estimate {
 			ms, pct := d.Price("apps", "random", x)
 			if percent {
 				return pct
@@ -34,7 +34,7 @@ func Paper() *paper.Paper {
 			// What training a job would take, as it would be charged in the reading training=20us.
 			"training": func(s *paper.Simulation) float64 { return float64(s.Trained) * 20e-6 },
 		},
-		Estimates: map[string]func(*paper.Data) stats.Estimate{
+		Estimates: map[string]func(*paper.Data, string) stats.Estimate{
 			"remoteMs": price(paper.RemoteMap, false), "remotePct": price(paper.RemoteMap, true),
 			"uncachedMs": price(paper.UncachedMap, false), "uncachedPct": price(paper.UncachedMap, true),
 		},

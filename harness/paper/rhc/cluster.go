@@ -26,7 +26,7 @@ const (
 )
 
 // varies is what a job's name is followed by in the note of how its time differs between repeats.
-const varies = " varies"
+const varies = "Deviation"
 
 // sorts runs Figure 10's two Sort jobs, which put out as many bytes as they read, after a number
 // of others. Maps are placed by delay scheduling, alike for all rules.

@@ -78,7 +78,7 @@ func TestByHand(t *testing.T) {
 		near(t, "cost by Greedy of jobs that do not meet", notes(t, lone, greedy, seed)["cost"], alone, 0.01*alone)
 		near(t, "bound of jobs that do not meet", notes(t, lone, lowest, seed)["cost"], alone, 0.01*alone)
 		least := notes(t, x, lowest, seed)["cost"]
-		for _, label := range []string{claimant, known, greedy, random, coin, eighth, quarter, lawOfR} {
+		for _, label := range []string{claimant, known, greedy, random, "coin", "constant 1/8", "constant 1/4", "law of R"} {
 			if cost := notes(t, x, label, seed)["cost"]; cost < least || least < alone {
 				t.Errorf("seed %d: %s costs %g, the bound is %g, and without other jobs a job costs %g", seed, label, cost, least, alone)
 			}
@@ -271,10 +271,10 @@ func TestOracle(t *testing.T) {
 		{"load=0.6 sizes=log", known, greedy, 7.40, 1.2},
 		{"load=0.4 service=withSize", known, greedy, -1.69, 0.5},
 		{"load=0.4 service=size", known, greedy, -1.54, 0.5},
-		{"load=0.4", coin, greedy, -4.9, 1.2},
-		{"load=0.4", eighth, greedy, 0.87, 0.3},
-		{"load=0.4", quarter, greedy, 0.67, 0.3},
-		{"load=0.4", lawOfR, greedy, 1.25, 0.4},
+		{"load=0.4", "coin", greedy, -4.9, 1.2},
+		{"load=0.4", "constant 1/8", greedy, 0.87, 0.3},
+		{"load=0.4", "constant 1/4", greedy, 0.67, 0.3},
+		{"load=0.4", "law of R", greedy, 1.25, 0.4},
 		{"load=0.2", lowest, greedy, 4.3, 1.2},
 		{"load=0.6", lowest, greedy, 15.7, 2.5},
 		{"load=0.6 sizes=rare", lowest, greedy, 28.3, 4},
@@ -298,17 +298,17 @@ func TestOracle(t *testing.T) {
 
 // TestDeferred has the share of jobs that RHC defers with the load known, by the law.
 func TestDeferred(t *testing.T) {
-	for k, want := range []float64{0.130, 0.183, 0.228, 0.265, 0.300} {
-		near(t, "deferred in theory", deferredInTheory(loads[k]), want, 5e-4)
-		near(t, "deferred", notes(t, set(t, "load", loadName(k)), known, 1)["deferred"], want, 0.01)
+	for load, want := range map[float64]float64{0.2: 0.130, 0.3: 0.183, 0.4: 0.228, 0.5: 0.265, 0.6: 0.300} {
+		near(t, "deferred in theory", deferredInTheory(load), want, 5e-4)
+		near(t, "deferred", notes(t, set(t, "load", fmt.Sprint(load)), known, 1)["deferred"], want, 0.01)
 	}
 }
 
 // TestTheorem2 holds the cost of jobs that stay against the thresholds', in batches of ten.
 func TestTheorem2(t *testing.T) {
-	got := notes(t, set(t, "batch", "10"), optimal, 5)
+	got := notes(t, set(t, "batch", "10"), "Optimal", 5)
 	near(t, "cost over expected cost", got["cost"]/got["expected"], 1, 0.01)
-	for _, label := range []string{printed, claimant, greedy} {
+	for _, label := range []string{"Optimal, printed form", claimant, greedy} {
 		if other := notes(t, set(t, "batch", "10"), label, 5)["cost"]; other < got["cost"] {
 			t.Errorf("%s costs %g, optimal %g", label, other, got["cost"])
 		}
@@ -318,7 +318,7 @@ func TestTheorem2(t *testing.T) {
 // TestTable1 holds the published table against the fits of the specification, and its outputs of the
 // last family against what ten digits without leading zero give of 7515 MB.
 func TestTable1(t *testing.T) {
-	list := families()
+	list := families(Paper().Numbers)
 	for i, want := range [][4]float64{{11, .0634, 1168.2, .9227}, {5, .1156, 444.1, .9874}, {7, .0600, 195.2, .9938}} {
 		f := &list[i]
 		l := line(f.inter, f.times)
@@ -347,12 +347,8 @@ func TestTable1(t *testing.T) {
 // by an interval that is as wide as three pairs need: in one of them they are not.
 func TestTableClaims(t *testing.T) {
 	d := map[string]stats.Estimate{}
-	for _, c := range claims {
-		if c.ID == "H7" || c.ID == "H7b" {
-			for _, e := range c.Effects(nil) {
-				d[e.What] = e.Estimate
-			}
-		}
+	for _, e := range append(linear(Paper().Numbers), together(Paper().Numbers)...) {
+		d[e.What] = e.Estimate
 	}
 	above := "error of a row left out by output, above that by intermediate data, "
 	for what, want := range map[string][2]float64{
@@ -378,7 +374,7 @@ func TestTableClaims(t *testing.T) {
 // TestDesignsVary: what claims about the paper rest on fixes no more of a reading than it must.
 // Only checks rest on fixed values.
 func TestDesignsVary(t *testing.T) {
-	for _, d := range designs() {
+	for _, d := range Paper().Designs {
 		fixed := map[string][]string{"loads": {"load"}, "correlated": {"load", "service"}}[d.ID]
 		for _, c := range d.Columns {
 			if names := slices.Sorted(maps.Keys(c.Set)); fixed != nil && !slices.Equal(names, fixed) {
@@ -455,7 +451,7 @@ func TestSorts(t *testing.T) {
 		if least := 32.0 * blockBytes * 14 / 15 / linkBytesPerSec; rhc["first"] < least {
 			t.Errorf("the first job took %g s, its reduces fetch for %g s at least", rhc["first"], least)
 		}
-		if rhc["first"+varies] <= 0 || rhc["second"+varies] <= 0 {
+		if rhc["firstDeviation"] <= 0 || rhc["secondDeviation"] <= 0 {
 			t.Error("repeats do not vary by RHC")
 		}
 	}
