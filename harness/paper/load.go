@@ -287,9 +287,8 @@ func (l *loader) effects(x effectFile, design string) (list []func(*Data, string
 		}
 		if len(y.Near) == 2 {
 			at, err := strconv.ParseFloat(y.Near[0], 64)
-			by, err2 := strconv.ParseFloat(y.Near[1], 64)
-			l.fail(cmp.Or(err, err2))
-			y.Within = []float64{at - by, at + by}
+			l.fail(err)
+			y.at, y.by = at, l.formula(y.Near[1])
 		}
 		if y.Third != "" {
 			y.Least = l.Numbers.Third(threeOf(y.Third))
@@ -347,6 +346,10 @@ func (l *loader) effect(x *effectFile) func(*Data, string) Effect {
 		}
 		if len(x.Within) == 2 {
 			e.Band = [2]float64(x.Within)
+		}
+		if x.by != nil {
+			by := s.estimate(x.by).Value
+			e.Band = [2]float64{x.at - by, x.at + by}
 		}
 		if room != nil {
 			e.Room, e.RoomWhy = s.estimate(room), l.computed(s, with.Replace(x.Why))

@@ -91,10 +91,11 @@ type effectFile struct {
 	Least, Most, None             float64
 	Third                         string // "figure; row; column" of the number of which a third is the least asked for
 	Within                        []float64
-	Near                          []string // a value, and how far from it at most: another form of Within
+	Near                          []string // a value, and how far from it at most, which a formula may say
 	Each                          []any
 
-	published float64
+	published, at float64
+	by            *formula
 }
 
 // ordered is a mapping whose order counts.

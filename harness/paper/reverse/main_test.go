@@ -16,3 +16,6 @@ func TestMain(m *testing.M) {
 	}
 	m.Run()
 }
+
+// Labels of the other schedulers.
+const fifo, fair, edf, ofMean = "FIFO", "Fair", "EDF", "Reverse, mean"

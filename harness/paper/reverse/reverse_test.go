@@ -109,7 +109,7 @@ func TestTold(t *testing.T) {
 // schedule of its own.
 func TestAxesVary(t *testing.T) {
 	seen := map[string]string{}
-	for _, a := range axes {
+	for _, a := range Paper().Axes {
 		for i, x := range a.Values {
 			_, param, ok := strings.Cut(a.Sets, "reverse.")
 			if !ok && a.Name != "back" || i == 0 && len(seen) > 0 {
@@ -273,19 +273,19 @@ func TestAgainstOracle(t *testing.T) {
 		p := Paper()
 		p.Setup = with(t, standard, "experiment="+c.experiment+" goals="+c.goals)
 		p.Designs = []paper.Design{{ID: "one", Columns: []paper.Column{{Name: "one"}}}}
+		p.Parts, p.Claims = nil, nil
+		want := map[string]float64{"missed": c.missed, "lateness": c.lateness, "p90": c.p90, "time": c.turn, "jain": c.jainx}
 		found := map[string]stats.Estimate{}
-		p.Parts = []paper.Part{{ID: "one", Design: "one", Schedulers: []string{c.label}, Rows: []paper.Row{{Of: func(g *paper.Grid, label string, k int) stats.Estimate {
-			for _, name := range []string{"missed", "lateness", "p90", "jain"} {
-				found[name] = stats.Mean(g.Mean(label, noted(name), k))
+		p.Explain = func(d *paper.Data) string {
+			for figure := range want {
+				found[figure] = d.Estimate(figure + "[one: " + c.label + "]")
 			}
-			found["turnaround"] = stats.Mean(g.Seconds(label, k))
-			return found["missed"]
-		}}}}}
-		p.Claims, p.Explain = nil, nil
+			return ""
+		}
 		if _, err := p.Run(t.Context(), paper.Options{Seed: 1, Seeds: 20, Workers: 2}); err != nil {
 			t.Fatal(err)
 		}
-		for name, want := range map[string]float64{"missed": c.missed, "lateness": c.lateness, "p90": c.p90, "turnaround": c.turn, "jain": c.jainx} {
+		for name, want := range want {
 			slack := max(math.Abs(want)/3, map[string]float64{"missed": 6, "p90": 6, "lateness": 0.2}[name])
 			if got := found[name]; want < got.Lo-slack || want > got.Hi+slack {
 				t.Errorf("experiment %s, %s goals, %s: %s is %.2f [%.2f, %.2f], want %.2f", c.experiment, c.goals, c.label, name, got.Value, got.Lo, got.Hi, want)

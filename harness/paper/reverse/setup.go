@@ -165,19 +165,14 @@ func (x cluster) Note(to *paper.Simulation, _ uint64, jobs []sim.Job, f *measure
 	}
 	to.Notes["used"] = f.UtilisationPct
 	to.Notes["hopeless"] = x.hopeless(jobs)
-	for _, e := range errors {
-		if y, ok := to.Notes[e.note]; ok && e.value == x.Error {
-			to.Notes["error"] = y
-		}
+	if y, ok := to.Notes[errors[x.Error]]; ok {
+		to.Notes["error"] = y
 	}
 }
 
-// errors are the values of the axis error, and the notes of models that have them.
-var errors = []struct{ value, note, says string }{
-	{"own", "predictionErrorPct", "median error of predictions"},
-	{"present", "predictionErrorPresentPct", "median error, if the slots of then last for ever"},
-	{"alike", "predictionErrorAlikePct", "median error, if all jobs are served alike from then on"},
-	{"late", "predictionWrongPct", "jobs of which it is predicted wrongly whether they meet their goals"},
+// errors are the notes of models for the values of the axis error.
+var errors = map[string]string{
+	"own": "predictionErrorPct", "present": "predictionErrorPresentPct", "alike": "predictionErrorAlikePct", "late": "predictionWrongPct",
 }
 
 // hopeless returns the share, in percent, of the jobs that no scheduler can finish
