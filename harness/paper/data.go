@@ -173,9 +173,12 @@ func (d *Data) scheduler(label string) Scheduler {
 	if params == nil {
 		params = sched.Params{}
 	}
-	for key, value := range d.values {
-		if of, param, ok := strings.Cut(key, "."); ok && (slices.Contains(strings.Split(of, "+"), s.Model) || of == s.Label) {
-			params[param] = value
+	for _, own := range []bool{false, true} { // what is set by the label goes before what is set by the model
+		for _, key := range slices.Sorted(maps.Keys(d.values)) {
+			of, param, ok := strings.Cut(key, ".")
+			if ok && (own && of == s.Label || !own && slices.Contains(strings.Split(of, "+"), s.Model)) {
+				params[param] = d.values[key]
+			}
 		}
 	}
 	s.Params = params

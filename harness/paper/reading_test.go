@@ -142,6 +142,20 @@ func TestParameters(t *testing.T) {
 	}
 }
 
+// TestLabelBeforeModel: what is set by a scheduler's label goes before what is set by its model, also
+// where the label is the name of another model.
+func TestLabelBeforeModel(t *testing.T) {
+	p := fake()
+	p.Controls = append(p.Controls, Scheduler{Label: "delay", Model: "acl"}, Scheduler{Label: "other", Model: "acl"})
+	for range 30 { // the order of a map is another each time
+		d, err := p.data(testBench(t, 2), Reading{}, map[string]string{"acl.c": "7", "delay.c": "9", "delay+acl.c": "8"}, nil)
+		check(t, err)
+		if one, other := d.scheduler("delay").Params["c"], d.scheduler("other").Params["c"]; one != "9" || other != "8" {
+			t.Fatalf("c is %s for the label that sets 9, and %s for another scheduler of the model", one, other)
+		}
+	}
+}
+
 // fields has a field of each kind that SetField takes.
 type fields struct {
 	Whole int            `set:"whole"`
