@@ -60,7 +60,7 @@ func Load(files fs.FS, c Program) (*Paper, error) {
 	}
 	p := &Paper{
 		Name: f.Name, Title: f.Title, Source: f.Source, Claimant: f.Claimant, Curves: f.Curves, Bars: f.Bars, Sized: f.Sized,
-		Setup: c.Setup, Figures: c.Figures, Explain: c.Explain, Numbers: numbers, Experiments: files,
+		Setup: c.Setup, Figures: c.Figures, Explain: c.Explain, Numbers: numbers, Experiments: experiments{files},
 	}
 	l := &loader{Paper: p, code: &c}
 	l.words(&f)
@@ -77,6 +77,15 @@ func Load(files fs.FS, c Program) (*Paper, error) {
 		p.Measures = append(p.Measures, Measure{x.Name, x.Unit, l.estimate(x.Is, x.Go, x.In, ""), x.OfSetup})
 	}
 	return p, l.err
+}
+
+// experiments are a paper's files but those that Load reads.
+type experiments struct{ fs.FS }
+
+func (x experiments) ReadDir(name string) ([]fs.DirEntry, error) {
+	list, err := fs.ReadDir(x.FS, name)
+	own := func(f fs.DirEntry) bool { return f.Name() == PaperFile || f.Name() == NumbersFile }
+	return slices.DeleteFunc(list, own), err
 }
 
 // loader makes a paper of its file. It keeps the first error.
