@@ -84,6 +84,15 @@ func init() { // not a literal, which would refer to itself through estimate
 			e.Value, e.Lo, e.Hi = -e.Value, -e.Hi, -e.Lo
 			return e
 		},
+		// ofBoth is a, whose interval has that of b in it too if the two have different signs: a then hangs
+		// on what differs between them, and no number of seeds tells.
+		"ofBoth": func(s *scope, a []*formula) stats.Estimate {
+			e, other := s.estimate(a[0]), s.estimate(a[1])
+			if e.Hi < 0 && other.Lo > 0 || e.Lo > 0 && other.Hi < 0 {
+				e.Lo, e.Hi, e.N = min(e.Lo, other.Lo), max(e.Hi, other.Hi), 1
+			}
+			return e
+		},
 		// mean is that over seeds, also of a difference.
 		"mean": func(s *scope, a []*formula) stats.Estimate { return stats.Mean(s.values(a[0])) },
 		// oneMore has the interval of one more value, and not that of the mean.

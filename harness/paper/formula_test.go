@@ -1,6 +1,7 @@
 package paper
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -35,6 +36,14 @@ func TestFormula(t *testing.T) {
 			}
 			if got := s.estimate(f).Value; math.Abs(got-want) > 1e-6*math.Max(1, math.Abs(want)) {
 				t.Errorf("%s is %v, want %v", text, got, want)
+			}
+		}
+		for text, want := range map[string]stats.Estimate{"ofBoth(1 - 6, 2)": {Value: -5, Lo: -5, Hi: 2, N: 1}, "ofBoth(6, 1 - 2)": {Value: 6, Lo: -1, Hi: 6, N: 1}, "ofBoth(3, 2)": Exactly(3)} {
+			f, err := parseFormula(text)
+			if err != nil {
+				t.Error(err)
+			} else if got := s.estimate(f); fmt.Sprint(got) != fmt.Sprint(want) {
+				t.Errorf("%s is %+v, want %+v", text, got, want)
 			}
 		}
 		return []Effect{{Estimate: stats.Mean([]float64{1, 2})}}

@@ -5,20 +5,15 @@ import (
 	"math"
 
 	"heddle/harness/paper"
-	"heddle/harness/stats"
 )
 
 // explain says in plain words why the claims come out as they do.
 func explain(d *paper.Data) string {
-	runs, again := d.Grid("runs", learner, native, rule), d.Grid("again", learner, rule)
-	targets, mix := d.Grid("targets", learner, rule), d.Grid("hints", learner, equal, rule)
-	mean := func(g *paper.Grid, label, note string, k int) float64 {
-		return stats.Mean(g.Mean(label, paper.Noted(note), k)).Value
+	is := func(term string) float64 { return d.Estimate(term).Value }
+	times := func(label, job string) float64 {
+		return is(fmt.Sprintf("minutes1[runs: %s; %s] / minutes1[runs: native; %[2]s]", label, job))
 	}
-	times := func(label string, k int) float64 {
-		return paper.Times(minutes(runs, native, k), minutes(runs, label, k)).Value
-	}
-	if math.IsNaN(times(learner, 2)) {
+	if math.IsNaN(times("learning", "WordCount+10ms")) {
 		return ""
 	}
 	text := fmt.Sprintf(
@@ -26,26 +21,25 @@ func explain(d *paper.Data) string {
 			".55 times the native time: WordCount+10ms, whose published 10.52 tasks cannot be reached, takes %.2f times by learning and %.2f by "+
 			"the rule (a task at each heartbeat below the limit). That is the factor of two (L11). Five slots need five rounds for 160 tasks that "+
 			"would fill 4.6, so URLToDisk takes %.2f times the native time (L3b).",
-		times(learner, 2), times(rule, 2), times(learner, 4),
+		times("learning", "WordCount+10ms"), times("rule", "WordCount+10ms"), times("learning", "URLToDisk"),
 	)
-	if heavy := mean(runs, learner, "tasks", 0); heavy > kinds[0].tasks {
+	if heavy := is("tasks[runs: learning; TextWriter]"); heavy > kinds[0].tasks {
 		text += fmt.Sprintf(
 			" Heavy jobs run more tasks than published (TextWriter %.2f; L1), since a load average of a minute shows late what a start does.",
 			heavy,
 		)
 	}
-	if first, sixth := 100*mean(again, learner, "peak1", 0), 100*mean(again, learner, "peak6", 0); first > sixth {
+	if first, sixth := 100*is("peak1[again: learning]"), 100*is("peak6[again: learning]"); first > sixth {
 		text += fmt.Sprintf(
 			" Before it has seen an overload, the classifier refuses nothing. So nodes get too much at first, and not too little: the highest "+
 				"load is %.0f %% of the target in the first run of WordCount on 70 GB and %.0f %% in the sixth (L10), and the first run is not "+
 				"longer (%.1f and %.1f min; L6, L8). The load sways about the target: nodes are overloaded at %.0f and %.0f %% of the "+
 				"heartbeats (L9), and at %.0f %% by the rule.",
-			first, sixth, mean(again, learner, "minutes1", 0), mean(again, learner, "minutes6", 0),
-			mean(again, learner, "over1", 0), mean(again, learner, "over6", 0), mean(again, rule, "over6", 0),
+			first, sixth, is("minutes1[again: learning]"), is("minutes6[again: learning]"),
+			is("over1[again: learning]"), is("over6[again: learning]"), is("over6[again: rule]"),
 		)
 	}
-	last := len(ratios) - 1
-	if got, byRule := mean(targets, learner, "ofTargetAll1", last), mean(targets, rule, "ofTargetAll1", last); got < .8*byRule {
+	if got, byRule := is("ofTargetAll1[targets: learning; 4]"), is("ofTargetAll1[targets: rule; 4]"); got < .8*byRule {
 		text += fmt.Sprintf(
 			" At high targets most loads on the way up are new to the classifier. Where it calls a new one bad it starts nothing, and as printed "+
 				"refusals teach it nothing: it gets stuck at %.2f of four times 4, and the rule reaches %.2f (L4b). So the gap grows (L4) for "+
@@ -56,6 +50,7 @@ func explain(d *paper.Data) string {
 	return text + fmt.Sprintf(
 		" Within a run of one job only load and number of tasks vary. With jobs of all types at a time %.0f %% of the decisions are right, "+
 			"%.0f %% with all hints equal, which leave fewer values new, and %.0f %% by the rule.",
-		mean(mix, learner, "rightPct", 0), mean(mix, equal, "rightPct", 0), mean(mix, rule, "rightPct", 0),
+		is("rightPct[hints: learning; judged after 1]"),
+		is("rightPct[hints: learning, hints equal; judged after 1]"), is("rightPct[hints: rule; judged after 1]"),
 	)
 }

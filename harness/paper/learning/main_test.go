@@ -3,6 +3,7 @@ package learning
 import (
 	"testing"
 
+	"heddle/harness/paper"
 	"heddle/harness/paper/models"
 	"heddle/harness/sched"
 )
@@ -14,3 +15,8 @@ func TestMain(m *testing.M) {
 	}
 	m.Run()
 }
+
+var (
+	numbers = Paper().Numbers
+	slots5  = paper.Scheduler{Model: "fifo", Set: map[string]string{"slots": "5"}}
+)

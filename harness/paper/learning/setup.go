@@ -106,7 +106,11 @@ func (x *testbed) kindOf(name string) (kind, error) {
 	if i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == name }); i >= 0 {
 		return kinds[i], nil
 	}
-	return kind{}, fmt.Errorf("job %q: there are %s, Grep, and %s alone", name, strings.Join(names(), ", "), mixed)
+	var names []string
+	for _, k := range kinds {
+		names = append(names, k.name)
+	}
+	return kind{}, fmt.Errorf("job %q: there are %s, Grep, and %s alone", name, strings.Join(names, ", "), mixed)
 }
 
 // jobs returns the jobs of a run. Those joined by "and" run side by side, those behind
