@@ -66,7 +66,7 @@ func paperCommand() *cli.Command {
 	return command(&cli.Command{
 		Name:      "paper",
 		Usage:     "a paper's figures and claims beside those of heddle, and whether the claims need the paper's method",
-		ArgsUsage: "[NAME [FIGURE …]]",
+		ArgsUsage: "[NAME|FOLDER [FIGURE …]]",
 		Description: `Without NAME it lists the papers. With NAME it simulates the paper's experiments on
 many seeds, read as printed, and prints results with 95 % intervals beside the
 published ones, and a verdict on each claim: holds, direction (the sign is right, but
@@ -87,6 +87,7 @@ With --matrix it judges the claims in many readings of the paper. For example:
    heddle paper clqlmrs --matrix --set axes=reward,disk C2
    heddle paper clqlmrs --reading repaired --set containers=ram --also capacity
    heddle paper clqlmrs -o clqlmrs.html --pictures pictures
+   heddle paper new mine                          files of a paper of your own, then heddle paper ./mine
    heddle paper clqlmrs --experiments clqlmrs     its experiment for a lab, with claims as thresholds
    heddle paper clqlmrs --json | jq '.criteria[] | {id, verdict, neededMethod}'`,
 	}, &paperOptions{Seed: 1}, runPaper)
@@ -102,11 +103,18 @@ func runPaper(c *cli.Context, o *paperOptions, args []string) (err error) {
 	if len(args) == 0 {
 		return show(c, paper.List(papers))
 	}
-	i := slices.IndexFunc(papers, func(of func() *paper.Paper) bool { return of().Name == args[0] })
-	if i < 0 {
-		return usagef("no paper %q; %s", args[0], nearest.Hint(args[0], paperNames()))
+	if args[0] == "new" && len(args) == 2 {
+		folder, err := paper.Begin("", args[1])
+		if err != nil {
+			return usage(err)
+		}
+		next(c, "heddle paper --quick", "./"+folder)
+		return nil
 	}
-	p := papers[i]()
+	p, err := findPaper(args[0])
+	if err != nil {
+		return err
+	}
 	if o.Matrix && o.Reading != "" {
 		return usagef("--reading: a matrix has all readings; want it without --matrix")
 	}
@@ -143,6 +151,21 @@ func runPaper(c *cli.Context, o *paperOptions, args []string) (err error) {
 		next(c, "heddle runs show", run.Dir)
 	}
 	return nil
+}
+
+// findPaper returns the paper with a name, or that of a folder with a paper's files.
+func findPaper(name string) (*paper.Paper, error) {
+	if i := slices.IndexFunc(papers, func(of func() *paper.Paper) bool { return of().Name == name }); i >= 0 {
+		return papers[i](), nil
+	}
+	if _, err := os.Stat(filepath.Join(name, paper.PaperFile)); err != nil {
+		return nil, usagef("no paper %q, and no folder with %s; %s", name, paper.PaperFile, nearest.Hint(name, paperNames()))
+	}
+	p, err := paper.Load(os.DirFS(name), paper.Program{})
+	if err != nil {
+		return nil, usagef("%s: %w", name, err)
+	}
+	return p, nil
 }
 
 // keepPaper writes what was simulated to a run folder. It returns nil if nothing was.

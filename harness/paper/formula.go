@@ -259,6 +259,12 @@ func threeOf(text string) (a, b, c string) {
 // arity says how many arguments the functions of values have; all estimators have two but these.
 var arity = map[string]int{"logs": 2, "savings": 2, "oneMore": 1, "percent": 1, "abs": 1, "given": 1, "minus": 1, "mean": 1}
 
+// ofTerms are the functions that look at the columns of terms.
+var ofTerms = map[string]bool{"logs": true, "savings": true, "savedEach": true, "percent": true, "given": true}
+
+// mostNested is how deep parentheses of a formula may stand in each other.
+const mostNested = 100
+
 // parseFormula reads a formula.
 func parseFormula(text string) (*formula, error) {
 	p := &formulaParser{rest: text}
@@ -272,7 +278,10 @@ func parseFormula(text string) (*formula, error) {
 	return f, nil
 }
 
-type formulaParser struct{ rest string }
+type formulaParser struct {
+	rest   string
+	nested int
+}
 
 func (p *formulaParser) space() { p.rest = strings.TrimLeft(p.rest, " ") }
 
@@ -311,6 +320,10 @@ func (p *formulaParser) chain(operators []string, next func() (*formula, error))
 }
 
 func (p *formulaParser) atom() (f *formula, err error) {
+	if p.nested++; p.nested > mostNested {
+		return nil, fmt.Errorf("nested more than %d deep", mostNested)
+	}
+	defer func() { p.nested-- }()
 	switch {
 	case p.eats("("):
 		if f, err = p.sum(); err == nil && !p.eats(")") {
@@ -338,6 +351,11 @@ func (p *formulaParser) atom() (f *formula, err error) {
 	case !p.eats("("):
 		return nil, fmt.Errorf("%q: want [scheduler; column] or (…) behind it", word)
 	}
+	return p.call(word)
+}
+
+// call reads the arguments of a function behind its parenthesis.
+func (p *formulaParser) call(word string) (f *formula, err error) {
 	f = &formula{op: word}
 	for err == nil {
 		var arg *formula
@@ -356,6 +374,11 @@ func (p *formulaParser) atom() (f *formula, err error) {
 	}
 	if _, is := estimators[word]; err == nil && !is && !known || err == nil && len(f.args) != want {
 		err = fmt.Errorf("no function %s of %d", word, len(f.args))
+	}
+	for _, arg := range f.args {
+		if shares := word == "percent" || word == "given"; err == nil && (shares && !arg.isShare() || ofTerms[word] && arg.op != "term") {
+			err = fmt.Errorf("%s: want figure[scheduler] in it, for percent and given one of maps", word)
+		}
 	}
 	return f, err
 }

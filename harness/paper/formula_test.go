@@ -5,7 +5,6 @@ import (
 	"math"
 	"strings"
 	"testing"
-	"testing/fstest"
 
 	"heddle/harness/stats"
 )
@@ -59,33 +58,15 @@ func TestFormula(t *testing.T) {
 	check(t, err)
 }
 
-// TestFormulaFaults: what cannot be read is said, when a paper is loaded or when it is computed.
+// TestFormulaFaults: what cannot be read is said.
 func TestFormulaFaults(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "want a figure", "time": "want [scheduler; column]", "time[Mine": "want \"]\"", "saved(time[Mine])": "no function saved of 1", "sum(time[Mine])": "no function sum",
-		"(1 + 2": "want )", "1 + 2)": "\")\" is left", "abs(1, 2)": "no function abs of 2", "saved(time[Mine] time[FIFO])": "want , or )", "{fig1; Mine": "want \"}\"",
+		"(1 + 2": "want )", "1 + 2)": "\")\" is left", "abs(1, 2)": "no function abs of 2", "saved(time[Mine] time[FIFO])": "want , or )", "percent(time[Mine])": "one of maps", "logs(1, 2)": "want figure[scheduler]", strings.Repeat("(", 200): "nested more than", "{fig1; Mine": "want \"}\"",
 	} {
 		if _, err := parseFormula(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
-	}
-	const numbers = "figure,row,column,value,unit,from\nfig1,Mine,large,4,s,printed\n"
-	const start = "name: x\nclaimant: Mine\nschedulers: [{label: Mine, model: fifo}]\ndesigns: [{id: d, columns: {a: {}}}]\n"
-	for text, want := range map[string]string{
-		start + "colour: red\n": "colour", start + "claims: [{id: C, asks: [{is: 'time['}]}]\n": "read paper x: C: formula",
-		start + "claims: [{id: C, asks: [{what: nothing}]}]\n": "want is: formula", start + "claims: [{id: C, go: away}]\n": `no effects "away"`,
-		start + "figures: [{id: F, go: away}]\n": `no figure "away"`, start + "measures: [{name: M, go: away}]\n": `no estimate "away"`, "designs: [1]\n": "paper.yaml",
-	} {
-		files := fstest.MapFS{PaperFile: {Data: []byte(text)}, NumbersFile: {Data: []byte(numbers)}}
-		if _, err := Load(files, Program{Setup: small{}}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, want %q", text, err, want)
-		}
-	}
-	files := fstest.MapFS{PaperFile: {Data: []byte(start + "claims: [{id: C, in: d, asks: [{is: 'time[Mine; b]'}]}]\n")}, NumbersFile: {Data: []byte(numbers)}}
-	p, err := Load(files, Program{Setup: small{}})
-	check(t, err)
-	if _, err = p.Run(t.Context(), Options{Seed: 1, Seeds: 2, Simulate: func(Case, uint64) (Simulation, error) { return Simulation{}, nil }}); err == nil || !strings.Contains(err.Error(), `design "d" has no column "b"`) {
-		t.Errorf("a column that is not there: %v", err)
 	}
 }
 

@@ -1,7 +1,6 @@
 package paper
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"io/fs"
@@ -10,12 +9,11 @@ import (
 	"strconv"
 	"strings"
 
-	"go.yaml.in/yaml/v4"
-
 	"heddle/harness/stats"
 )
 
-// Program is what a paper has besides its files: the set-up, and what no formula says.
+// Program is what a paper has besides its files: the set-up, and what no formula says. A paper
+// that is files alone has a Testbed.
 type Program struct {
 	Setup     Setting
 	Figures   map[string]func(*Simulation) float64                  // figures for formulas
@@ -42,19 +40,16 @@ func Must(files fs.FS, c Program) *Paper {
 
 // Load reads a paper from its files. Other YAML files beside them are experiments for a cluster.
 func Load(files fs.FS, c Program) (*Paper, error) {
-	data, err := fs.ReadFile(files, PaperFile)
+	f, err := readPaperFile(files)
 	if err != nil {
-		return nil, fmt.Errorf("read paper: %w", err)
-	}
-	var f paperFile
-	if err := yaml.Load(data, &f, yaml.WithKnownFields()); err != nil {
 		return nil, fmt.Errorf("read paper: %s: %w", PaperFile, err)
 	}
-	published, err := fs.ReadFile(files, NumbersFile)
+	published, err := files.Open(NumbersFile)
 	if err != nil {
 		return nil, fmt.Errorf("read paper %s: %w", f.Name, err)
 	}
-	numbers, err := readNumbers(NumbersFile, bytes.NewReader(published))
+	defer published.Close()
+	numbers, err := readNumbers(NumbersFile, published)
 	if err != nil {
 		return nil, fmt.Errorf("read paper %s: %w", f.Name, err)
 	}
@@ -63,7 +58,15 @@ func Load(files fs.FS, c Program) (*Paper, error) {
 		Setup: c.Setup, Figures: c.Figures, Explain: c.Explain, Numbers: numbers, Experiments: experiments{files},
 	}
 	l := &loader{Paper: p, code: &c}
-	l.words(&f)
+	if c.Setup == nil {
+		if p.Setup, err = withAll(testbed, f.Setup); err != nil {
+			return nil, fmt.Errorf("read paper %s: setup: %w", f.Name, err)
+		}
+	}
+	l.words(f)
+	if l.check(f); l.err != nil {
+		return nil, l.err
+	}
 	for _, x := range f.Figures {
 		l.at = x.ID
 		p.Parts = append(p.Parts, l.part(&x))
@@ -109,7 +112,7 @@ func (l *loader) words(f *paperFile) {
 		l.Facts = append(l.Facts, Fact{x[0], x[1], x[2]})
 	}
 	for _, x := range f.NotJudged {
-		x = append(x, "")
+		x = append(x, "", "")
 		l.NotJudged = append(l.NotJudged, NotJudged{l.filled(x[0]), l.filled(x[1])})
 	}
 	for _, x := range f.Schedulers {
@@ -161,15 +164,16 @@ func (p *Paper) design(id string) *Design {
 
 // filled returns a text in which each {figure; row; column; column} is what the paper states.
 func (l *loader) filled(text string) string {
+	var b strings.Builder
 	for {
 		before, rest, ok := strings.Cut(text, "{")
 		in, after, closed := strings.Cut(rest, "}")
 		if !ok || !closed {
-			return text
+			return b.String() + text
 		}
 		parts := append(strings.Split(in, "; "), "", "")
-		number := l.Numbers.Text(parts[0], parts[1], parts[2:max(3, len(parts)-2)]...)
-		text = before + number + after
+		b.WriteString(before + l.Numbers.Text(parts[0], parts[1], parts[2:max(3, len(parts)-2)]...))
+		text = after
 	}
 }
 
@@ -327,6 +331,11 @@ func (l *loader) effect(x *effectFile) func(*Data, string) Effect {
 		l.fail(fmt.Errorf("effect %q: want is: formula, saves: [a, b], above: [rate, a, b], steadier: [rate, a, b] or "+
 			"rises: [rate, scheduler, from, to]", x.What))
 		return nil
+	}
+	for _, x := range [][]string{x.Above, x.Rises, x.Steadier} {
+		if len(x) > 0 && shareOf[x[0]] == nil {
+			l.fail(fmt.Errorf("no rate %q of maps", x[0]))
+		}
 	}
 	return func(d *Data, bar string) Effect {
 		with := strings.NewReplacer("$bar", bar)

@@ -1,7 +1,12 @@
 package paper
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"slices"
 
 	"go.yaml.in/yaml/v4"
 
@@ -12,6 +17,7 @@ import (
 // axis's value the value, its mark and why; of what is not judged what the paper says and why.
 type paperFile struct {
 	Name, Title, Source, Claimant, Curves string
+	Setup                                 map[string]string // properties of the Testbed, for a paper without a set-up of its own
 	Facts                                 [][]string
 	Schedulers, Controls                  []schedulerFile
 	Bars                                  []string
@@ -23,6 +29,29 @@ type paperFile struct {
 	NotJudged                             [][]string `yaml:"notJudged"`
 	Measures                              []measureFile
 	Sized                                 Sized
+}
+
+// readPaperFile reads a paper's file, which may be a stranger's.
+func readPaperFile(files fs.FS) (f *paperFile, err error) {
+	in, err := files.Open(PaperFile)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	data, err := io.ReadAll(io.LimitReader(in, numbersMaxBytes+1))
+	if err != nil || len(data) > numbersMaxBytes {
+		return nil, cmp.Or(err, fmt.Errorf("more than %d bytes", numbersMaxBytes))
+	}
+	defer func() {
+		if r := recover(); r != nil { // the YAML library may panic
+			err = fmt.Errorf("not valid YAML: %v", r)
+		}
+	}()
+	f = &paperFile{}
+	if err = yaml.Load(data, f, yaml.WithKnownFields()); err == nil && (f.Name == "" || f.Title == "") {
+		err = errors.New("want a name and a title")
+	}
+	return f, err
 }
 
 type schedulerFile struct {
@@ -121,4 +150,58 @@ func (o *ordered[T]) UnmarshalYAML(n *yaml.Node) error {
 		*o = append(*o, x)
 	}
 	return nil
+}
+
+// check says what is wrong with names in a paper's file: a paper is not simulated with some of it.
+func (l *loader) check(f *paperFile) {
+	var labels, parts []string
+	for _, s := range slices.Concat(l.Schedulers, l.Controls) {
+		labels = append(labels, s.Label)
+		if l.at = s.Label; l.code.Setup == nil {
+			l.fail(l.Paper.check(s))
+		}
+	}
+	known := func(what string, names []string, among []string) {
+		for _, name := range names {
+			if !slices.Contains(among, name) {
+				l.fail(fmt.Errorf("%s %q: %w", what, name, ErrUnknown))
+			}
+		}
+	}
+	l.at = "the paper"
+	known("claimant", []string{l.Claimant}, labels)
+	known("bar", l.Bars, labels)
+	for _, a := range l.Axes {
+		l.at = "axis " + a.Name
+		if len(a.Values) == 0 {
+			l.fail(errors.New("it has no values"))
+		}
+		for _, v := range a.Values {
+			known("mark of "+v.Value, []string{string(v.Mark)}, []string{string(Printed), string(Code), string(Inferred), string(Ours)})
+		}
+	}
+	for _, x := range l.Designs {
+		l.at = "design " + x.ID
+		for _, c := range x.Columns {
+			_, err := withAll(l.Setup, c.Set)
+			l.fail(err)
+		}
+	}
+	for _, x := range f.Figures {
+		l.at = "figure " + x.ID
+		parts = append(parts, x.ID)
+		known("kind", []string{string(x.Kind)}, []string{"", string(Line), string(Bars), string(Series), string(CDF)})
+		known("scheduler", x.Schedulers, labels)
+		if x.Go == "" && l.design(x.Design) == nil {
+			l.fail(fmt.Errorf("design %q: %w", x.Design, ErrUnknown))
+		}
+	}
+	for _, x := range f.Claims {
+		l.at = "claim " + x.ID
+		known("kind", []string{string(x.Kind)}, []string{string(Judged), string(Check), string(ReportOnly)})
+		known("figure", x.Figures, parts)
+		if len(x.Asks) == 0 && x.Go == "" {
+			l.fail(errors.New("it asks for nothing: want asks"))
+		}
+	}
 }

@@ -1,0 +1,150 @@
+package paper
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+const someNumbers = "figure,row,column,value,unit,from\nf1,Mine,large,4,s,printed\ntext,Mine,odd,as {text; Mine; odd} says,in words,printed\n"
+
+// load reads a paper of a claimant Mine in one column, with more lines of its file.
+func load(more string) (*Paper, error) {
+	const start = "name: x\ntitle: X\nclaimant: Mine\nschedulers: [{label: Mine, model: fifo}]\ndesigns: [{id: d, columns: {a: {}}}]\n"
+	return Load(fstest.MapFS{PaperFile: {Data: []byte(start + more)}, NumbersFile: {Data: []byte(someNumbers)}}, Program{})
+}
+
+// TestLoadFaults: what is wrong in a paper's file is said when it is read, with its place.
+func TestLoadFaults(t *testing.T) {
+	for more, want := range map[string]string{
+		"colour: red": "colour",
+		"claims: [{id: C, asks: [{is: 'time['}]}]":                 "paper x: C: formula",
+		"claims: [{id: C, asks: [{what: nothing}]}]":               "want is: formula",
+		"claims: [{id: C, asks: [{above: [colour, Mine, Mine]}]}]": `no rate "colour"`,
+		"claims: [{id: C, asks: [{is: 1, near: [a, 1]}]}]":         `parsing "a"`,
+		"claims: [{id: C}]":                                  "asks for nothing",
+		"claims: [{id: C, kind: odd, go: away}]":             `kind "odd"`,
+		"claims: [{id: C, go: away}]":                        `no effects "away"`,
+		"claims: [{id: C, figures: [f], asks: [{is: 1}]}]":   `figure "f"`,
+		"figures: [{id: F, go: away}]":                       `no figure "away"`,
+		"figures: [{id: F}]":                                 `figure F: design ""`,
+		"figures: [{id: F, design: d, schedulers: [Other]}]": `scheduler "Other"`,
+		"figures: [{id: F, design: d, kind: pie}]":           `kind "pie"`,
+		"measures: [{name: M, go: away}]":                    `no estimate "away"`,
+		"axes: [{name: A}]":                                  "axis A: it has no values",
+		"axes: [{name: A, values: [[1, guessed]]}]":          `mark of 1 "guessed"`,
+		"bars: [Other]":                                      `bar "Other"`,
+		"setup: {colour: red}":                               "no such property",
+		"setup: {nodes: 0}":                                  "1 to 10,000 nodes",
+		"setup: {maps: 900000}":                              "at most 1000000 tasks",
+		"controls: [{label: C, model: none}]":                "read paper x: C: ",
+		"readings: [1]":                                      "want a mapping",
+	} {
+		if _, err := load(more); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", more, err, want)
+		}
+	}
+	for file, data := range map[string]string{"a second name": "name: y\n", "designs": "designs: [1]\n"} {
+		if _, err := load(data); err == nil {
+			t.Errorf("%s: no error", file)
+		}
+	}
+	big := fstest.MapFS{PaperFile: {Data: make([]byte, 2<<20)}, NumbersFile: {Data: []byte(someNumbers)}}
+	if _, err := Load(big, Program{}); err == nil || !strings.Contains(err.Error(), "more than") {
+		t.Errorf("a file of 2 MiB: %v", err)
+	}
+	p, err := load("notJudged: [['{text; Mine; odd}, {f1; Mine; large}', why]]")
+	check(t, err)
+	if got := p.NotJudged[0].Says; got != "as {text; Mine; odd} says, 4" {
+		t.Errorf("published numbers in a text: %q", got)
+	}
+	if p, err = load("claims: [{id: C, in: d, asks: [{is: 'time[Mine; b]'}]}]"); err == nil {
+		_, err = p.Run(t.Context(), Options{Seed: 1, Seeds: 2, Simulate: func(Case, uint64) (Simulation, error) { return Simulation{}, nil }})
+	}
+	if err == nil || !strings.Contains(err.Error(), `design "d" has no column "b"`) {
+		t.Errorf("a column that is not there: %v", err)
+	}
+}
+
+// TestBegin: a new paper is read and simulated, and is not written over.
+func TestBegin(t *testing.T) {
+	dir := t.TempDir()
+	folder, err := Begin(dir, "mine")
+	check(t, err)
+	if _, err := Begin(dir, "mine"); err == nil {
+		t.Error("it was written over")
+	}
+	for _, name := range []string{"", "../x", "a b", "1"} {
+		if _, err := Begin(dir, name); err == nil {
+			t.Errorf("%q is a name", name)
+		}
+	}
+	p, err := Load(os.DirFS(folder), Program{})
+	check(t, err)
+	r, err := p.Run(t.Context(), Options{Seed: 1, Seeds: 6, Workers: 2})
+	check(t, err)
+	if c := r.Criteria[0]; c.ID != "P1" || c.Published != "15 %" || c.Effects[1].Verdict != Holds || len(r.Figures) != 2 {
+		t.Errorf("%+v", c)
+	}
+	lines := 0
+	for _, name := range []string{PaperFile, NumbersFile, "live.yaml", "lab.yaml"} {
+		text, err := os.ReadFile(filepath.Join(folder, name))
+		check(t, err)
+		lines += strings.Count(string(text), "\n")
+		if strings.Contains(string(text), "NAME") {
+			t.Errorf("%s has no name", name)
+		}
+	}
+	if lines > 150 {
+		t.Errorf("a new paper has %d lines, want 150 or fewer", lines)
+	}
+}
+
+// TestTestbed: jobs are as asked, from a seed alone, and each property changes something.
+func TestTestbed(t *testing.T) {
+	text := func(set map[string]string) string {
+		x, err := withAll(testbed, set)
+		check(t, err)
+		stages, err := x.(Testbed).Stages(5)
+		check(t, err)
+		again, err := x.(Testbed).Stages(5)
+		check(t, err)
+		if fmt.Sprintf("%+v", stages) != fmt.Sprintf("%+v", again) {
+			t.Errorf("%v: two stages of one seed differ", set)
+		}
+		return fmt.Sprintf("%+v", stages)
+	}
+	usual := text(nil)
+	for name, value := range map[string]string{
+		"nodes": "9", "racks": "4", "containers": "3", "cores": "2", "disk": "1MB/s", "link": "1MB/s", "uplink": "1MB/s", "beat": "2s", "actuator": "labels",
+		"replication": "2", "layout": "hot", "cachedPct": "50", "jobs": "3", "maps": "7", "sizes": "mixed", "reduces": "0", "block": "1MiB", "mapOutput": "1",
+		"map": "1s", "reduce": "1s", "arrival": "even", "every": "1s", "slowstart": "0.5", "pools": "2",
+	} {
+		if text(map[string]string{name: value}) == usual {
+			t.Errorf("%s=%s changes nothing", name, value)
+		}
+	}
+	for name, value := range map[string]string{"racks": "9", "replication": "9", "cachedPct": "101", "map": "200h", "pools": "0", "arrival": "never", "jobs": "0", "block": "0"} {
+		if _, err := testbed.With(name, value); err == nil {
+			t.Errorf("%s=%s is accepted", name, value)
+		}
+	}
+}
+
+// FuzzLoad: whatever a paper's file is, it is a paper or an error.
+func FuzzLoad(f *testing.F) {
+	text, err := begin.ReadFile("begin/paper.yaml")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(text)
+	f.Fuzz(func(t *testing.T, text []byte) {
+		p, err := Load(fstest.MapFS{PaperFile: {Data: text}, NumbersFile: {Data: []byte(someNumbers)}}, Program{})
+		if (p == nil) == (err == nil) {
+			t.Errorf("%v and %v", p, err)
+		}
+	})
+}
