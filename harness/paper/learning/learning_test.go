@@ -257,11 +257,11 @@ func TestVerdicts(t *testing.T) {
 		r    result
 		want map[string]paper.Verdict
 	}{
-		"good": {result{.96, 1, .91, 6, 5, 1, 4, 8}, map[string]paper.Verdict{"L1": holds, "L2": holds, "L4": holds, "L4b": holds, "L5": holds, "L5b": holds, "L6": holds, "L7": holds, "L8": holds, "L9": holds, "L10": holds}},
+		"good": {result{.96, 1, .91, 6, 5, 1, 4, 8}, map[string]paper.Verdict{"L1": holds, "L2": holds, "L3b": reversed, "L4": holds, "L4b": holds, "L5": holds, "L5b": holds, "L6": holds, "L7": holds, "L8": holds, "L9": holds, "L10": holds}},
 		"some": {result{1.1, .94, .92, 5.1, 5, 1.1, 4, 5}, map[string]paper.Verdict{"L2": holds, "L4": direction, "L5": holds, "L5b": direction, "L6": direction, "L8": direction, "L9": direction}},
 		"bad":  {result{1.3, .8, 1.1, 5, 6, 1.7, -4, -8}, map[string]paper.Verdict{"L1": fails, "L2": reversed, "L4": reversed, "L4b": reversed, "L5": reversed, "L5b": reversed, "L6": reversed, "L7": reversed, "L8": reversed, "L9": reversed, "L10": reversed}},
 		// More is missing at four times 4 than at 4, where the load is too high: no gap.
-		"none": {result{1, 5, 2, 5, 5, 1, 0, 0}, map[string]paper.Verdict{"L4": reversed, "L5": fails, "L6": fails}},
+		"none": {result{1, 5, 2, 5, 5, 1, 0, 0}, map[string]paper.Verdict{"L3b": holds, "L4": reversed, "L5": fails, "L6": fails}},
 	} {
 		r, err := Paper().Run(t.Context(), paper.Options{Seeds: 4, Seed: 1, Workers: 1, Simulate: made(c.r)})
 		if err != nil {
