@@ -2,7 +2,6 @@ package paper
 
 import (
 	"fmt"
-	"math"
 
 	"heddle/harness/stats"
 )
@@ -38,32 +37,6 @@ func (d *Data) Saves(design, a, b string, least float64, columns ...int) Effect 
 	return e
 }
 
-// SavedIn returns by how many percent scheduler b takes less time than a, as the
-// geometric mean over seeds and over the columns of a design. So each column counts
-// equally, however long its jobs take.
-func (d *Data) SavedIn(design, a, b string) stats.Estimate {
-	e := stats.Mean(d.LogRatios(design, a, b))
-	e.Value, e.Lo, e.Hi = 100*(1-math.Exp(e.Value)), 100*(1-math.Exp(e.Hi)), 100*(1-math.Exp(e.Lo))
-	return e
-}
-
-// LogRatios returns the mean of ln(b/a) of the times of schedulers a and b over the
-// columns of a design, one value for each seed.
-func (d *Data) LogRatios(design, a, b string) []float64 {
-	g := d.Grid(design, a, b)
-	var logs []float64
-	for k := range g.Columns {
-		x, y := g.Seconds(a, k), g.Seconds(b, k)
-		if logs == nil {
-			logs = make([]float64, len(x))
-		}
-		for i := range x {
-			logs[i] += math.Log(y[i]/x[i]) / float64(len(g.Columns))
-		}
-	}
-	return logs
-}
-
 // Above is by how many points b's rate is above a's in the given columns of a design
 // (all if none are given). The rate of any scheduler is at most the given one, seed
 // by seed.
@@ -95,10 +68,4 @@ func Gaining(gain Effect, effects ...Effect) []Effect {
 		return append(effects, gain)
 	}
 	return append([]Effect{gain}, effects...)
-}
-
-// WithLeast returns the effect, asked to be at least so much.
-func (e Effect) WithLeast(least float64) Effect {
-	e.Least = least
-	return e
 }

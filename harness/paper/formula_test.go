@@ -16,7 +16,7 @@ func TestFormula(t *testing.T) {
 	p.Controls, p.Bars = nil, nil
 	p.Figures = map[string]func(*Simulation) float64{"double": func(s *Simulation) float64 { return 2 * s.Seconds }}
 	p.Numbers = Numbers{{Figure: "fig1", Row: "Mine", Column: "large", Value: 40, Origin: IsPrinted}}
-	p.Designs = []Design{{ID: "d, e", Columns: []Column{In("1 map", "maps", "1"), In("2 maps", "maps", "2")}}}
+	p.Designs = []Design{{ID: "d, e", Columns: []Column{{"1 map", map[string]string{"maps": "1"}}, {"2 maps", map[string]string{"maps": "2"}}}}}
 	p.Claims = []Claim{{ID: "K", Effects: func(d *Data) []Effect {
 		s := &scope{d, "d, e", strings.NewReplacer("$bar", "FIFO")}
 		for text, want := range map[string]float64{

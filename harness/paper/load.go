@@ -141,18 +141,23 @@ func (l *loader) words(f *paperFile) {
 	for _, x := range f.Designs {
 		d := Design{ID: x.ID, X: x.X}
 		if like := l.design(x.Like); like != nil {
-			d.X, d.Columns = cmp.Or(d.X, like.X), like.Differing("", x.Set).Columns
+			d.X = cmp.Or(d.X, like.X)
+			for _, c := range like.Columns {
+				d.Columns = append(d.Columns, Column{c.Name, merged(c.Set, x.Set)})
+			}
 		}
 		for _, c := range x.Columns {
-			set := maps.Clone(x.Set)
-			if set == nil {
-				set = map[string]string{}
-			}
-			maps.Copy(set, c.Value)
-			d.Columns = append(d.Columns, Column{c.Key, set})
+			d.Columns = append(d.Columns, Column{c.Key, merged(x.Set, c.Value)})
 		}
 		l.Designs = append(l.Designs, d)
 	}
+}
+
+func merged(a, b map[string]string) map[string]string {
+	set := map[string]string{}
+	maps.Copy(set, a)
+	maps.Copy(set, b)
+	return set
 }
 
 func (p *Paper) design(id string) *Design {
@@ -192,15 +197,10 @@ func (l *loader) part(x *figureFile) Part {
 	for _, r := range x.Rows {
 		for _, each := range bindings(r.Each) {
 			with := strings.NewReplacer(each...)
-			is := with.Replace(r.Is)
-			if !strings.Contains(is, "[") {
-				is += "[$s; $c]"
-			}
-			f := l.formula(is)
-			by := func(d *Data, label string, column string) stats.Estimate {
-				return (&scope{d, x.Design, strings.NewReplacer("$s", label, "$c", column)}).estimate(f)
-			}
-			p.Rows = append(p.Rows, Row{Suffix: with.Replace(r.Row), Once: r.Once, by: by})
+			row := Row{Suffix: with.Replace(r.Row), Is: with.Replace(r.Is), Once: r.Once}
+			_, err := row.formula()
+			l.fail(err)
+			p.Rows = append(p.Rows, row)
 		}
 	}
 	for _, q := range x.Published {

@@ -29,7 +29,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"slices"
 	"strings"
 
@@ -252,42 +251,11 @@ type Design struct {
 	Columns []Column
 }
 
-// Names returns the names of the columns, each after a prefix.
-func (x *Design) Names(prefix string) []string {
-	var list []string
-	for _, c := range x.Columns {
-		list = append(list, prefix+c.Name)
-	}
-	return list
-}
-
-// Differing returns the design with a property of the set-up changed in all columns. Its
-// id is the given one.
-func (x *Design) Differing(id string, set map[string]string) Design {
-	y := Design{ID: id, X: x.X}
-	for _, c := range x.Columns {
-		values := maps.Clone(c.Set)
-		maps.Copy(values, set)
-		y.Columns = append(y.Columns, Column{c.Name, values})
-	}
-	return y
-}
-
 // Column is one setting of a design: properties of the set-up that differ from
 // the reading's.
 type Column struct {
 	Name string
 	Set  map[string]string
-}
-
-// In returns a column in which the set-up has the given properties: name, value, name,
-// value and so on.
-func In(name string, set ...string) Column {
-	c := Column{Name: name, Set: map[string]string{}}
-	for i := 0; i < len(set); i += 2 {
-		c.Set[set[i]] = set[i+1]
-	}
-	return c
 }
 
 // Part is a published figure or table: schedulers in the columns of a design.
@@ -312,10 +280,9 @@ type Part struct {
 // Row says what a figure shows of each scheduler.
 type Row struct {
 	Suffix string // appended to the scheduler's label
-	Of     func(g *Grid, label string, column int) stats.Estimate
+	Is     string // a formula, in which $s is the scheduler and $c the column; a figure alone is that of both
 	// Once says that it is the same for all schedulers: the row then stands once, under the suffix alone.
 	Once bool
-	by   func(d *Data, label, column string) stats.Estimate // of a row of a file
 }
 
 // Published is one number that the paper states, with a function that computes

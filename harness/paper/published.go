@@ -128,15 +128,6 @@ func newNumber(fields []string) (Number, error) {
 	return n, nil
 }
 
-// MustNumbers is readNumbers for a file that is part of the program.
-func MustNumbers(file string, text []byte) Numbers {
-	n, err := readNumbers(file, bytes.NewReader(text))
-	if err != nil {
-		panic(err)
-	}
-	return n
-}
-
 // find returns a number as printed and as derived; nil where there is none.
 func (n Numbers) find(figure, row, column string) (printed, derived *Number) {
 	for i := range n {

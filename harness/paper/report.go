@@ -6,6 +6,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"strings"
 
 	"heddle/harness/compare"
 	"heddle/harness/doc"
@@ -100,6 +101,11 @@ func (p *Part) figure(d *Data) *Figure {
 		f.follow(p, g)
 	}
 	for _, row := range p.Rows {
+		is, err := row.formula()
+		if err != nil {
+			d.fail(err)
+			return nil
+		}
 		for i, label := range p.Schedulers {
 			r := FigureRow{Name: label + row.Suffix}
 			if row.Once {
@@ -108,12 +114,9 @@ func (p *Part) figure(d *Data) *Figure {
 				}
 				r.Name = row.Suffix
 			}
-			for k := range g.Columns {
-				if row.by != nil {
-					r.Cells = append(r.Cells, CellOf(row.by(d, label, g.Columns[k])))
-				} else {
-					r.Cells = append(r.Cells, CellOf(row.Of(g, label, k)))
-				}
+			for _, column := range g.Columns {
+				at := &scope{d, p.Design, strings.NewReplacer("$s", label, "$c", column)}
+				r.Cells = append(r.Cells, CellOf(at.estimate(is)))
 			}
 			r.Published = d.paper.Numbers.points(p.ID, r.Name, g.Columns)
 			f.Rows = append(f.Rows, r)
@@ -125,24 +128,11 @@ func (p *Part) figure(d *Data) *Figure {
 	return f
 }
 
-// RateRow returns the row of a locality rate, in percent.
-func RateRow(suffix string, of Rate) Row {
-	return Row{Suffix: suffix, Of: func(g *Grid, label string, k int) stats.Estimate { return stats.MeanShare(g.Shares(label, of, k)) }}
-}
-
-// GivenRow returns the row of a share that the set-up fixes for all schedulers.
-func GivenRow(name string, of Rate) Row {
-	return Row{Suffix: name, Once: true, Of: func(g *Grid, label string, k int) stats.Estimate { return Given(g.Shares(label, of, k)) }}
-}
-
-// SecondsRow returns the row of mean times of jobs, in seconds.
-func SecondsRow() Row {
-	return Row{Of: func(g *Grid, label string, k int) stats.Estimate { return stats.Mean(g.Seconds(label, k)) }}
-}
-
-// MeanRow returns the row of a number's mean over seeds.
-func MeanRow(suffix string, of func(*Simulation) float64) Row {
-	return Row{Suffix: suffix, Of: func(g *Grid, label string, k int) stats.Estimate { return stats.Mean(g.Mean(label, of, k)) }}
+func (r *Row) formula() (*formula, error) {
+	if !strings.Contains(r.Is, "[") {
+		return parseFormula(r.Is + "[$s; $c]")
+	}
+	return parseFormula(r.Is)
 }
 
 // curves returns the figure of the claimant's training in the first column of a

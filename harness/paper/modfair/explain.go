@@ -14,7 +14,7 @@ import (
 // from. All of it is computed from the reading's data.
 func explain(d *paper.Data) string {
 	gain := func(a, b string) string {
-		return fmt.Sprintf("%s in A and %s in B", signed(d.SavedIn("A", a, b)), signed(d.SavedIn("B", a, b)))
+		return fmt.Sprintf("%s in A and %s in B", signed(savedIn(d, "A", a, b)), signed(savedIn(d, "B", a, b)))
 	}
 	_, price := d.Price("A", original, paper.RemoteMap)
 	g := d.Grid("B", modified)
@@ -49,7 +49,7 @@ func conclusion(d *paper.Data) string {
 	var list, best []string
 	for _, design := range []string{"A", "B"} {
 		bar, over := d.Best(func(d *paper.Data, bar string) paper.Effect {
-			return paper.Effect{Estimate: d.SavedIn(design, bar, modified), Least: 5}
+			return paper.Effect{Estimate: savedIn(d, design, bar, modified), Least: 5}
 		})
 		if best = append(best, fmt.Sprintf("“%s” in %s", bar, design)); over.Verdict() == paper.Holds {
 			list = append(list, design)

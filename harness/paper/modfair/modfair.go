@@ -67,7 +67,7 @@ func changes(labels ...string) func(*paper.Data) ([]string, []paper.FigureRow) {
 		for _, design := range []string{"A", "B"} {
 			row := paper.FigureRow{Name: design}
 			for _, label := range labels {
-				e := d.SavedIn(design, original, label)
+				e := savedIn(d, design, original, label)
 				row.Cells = append(row.Cells, paper.CellOf(stats.Estimate{Value: -e.Value, Lo: -e.Hi, Hi: -e.Lo}))
 			}
 			rows = append(rows, row)
@@ -151,4 +151,10 @@ func gainBySize(d *paper.Data) (list []paper.Effect) {
 		})
 	}
 	return list
+}
+
+// savedIn is by how many percent scheduler b takes less time than a, where each column of a design
+// counts equally.
+func savedIn(d *paper.Data, design, a, b string) stats.Estimate {
+	return d.Estimate(fmt.Sprintf("savedEach(time[%s: %s], time[%s: %s])", design, a, design, b))
 }
