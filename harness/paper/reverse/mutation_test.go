@@ -1,6 +1,7 @@
 package reverse
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -14,15 +15,16 @@ import (
 // broken are Reverse with no goals, and with goals mirrored: the last job is taken for the most
 // urgent one.
 var broken = []sched.Info{
-	model.ReverseTold("reverse-deaf", func(goals []float64) {
-		for i := range goals {
-			goals[i] = math.Inf(1)
+	model.ReverseTold("reverse-deaf", func(jobs []model.Demand) {
+		for i := range jobs {
+			jobs[i].Goal = math.Inf(1)
 		}
 	}),
-	model.ReverseTold("reverse-mirrored", func(goals []float64) {
-		ends := slices.Min(goals) + slices.Max(goals)
-		for i := range goals {
-			goals[i] = ends - goals[i]
+	model.ReverseTold("reverse-mirrored", func(jobs []model.Demand) {
+		by := func(a, b model.Demand) int { return cmp.Compare(a.Goal, b.Goal) }
+		ends := slices.MinFunc(jobs, by).Goal + slices.MaxFunc(jobs, by).Goal
+		for i := range jobs {
+			jobs[i].Goal = ends - jobs[i].Goal
 		}
 	}),
 }

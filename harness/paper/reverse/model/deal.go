@@ -21,43 +21,26 @@ func utility(alloc, fit, pending float64) float64 {
 	return (alloc - fit) / (pending - fit)
 }
 
-// reduceUtility is the utility of a job's reduces.
-func reduceUtility(alloc, pending float64) float64 {
-	switch {
-	case alloc <= 0:
-		return math.Inf(-1)
-	case pending <= 1:
-		return 0
-	}
-	return math.Log(alloc)/math.Log(pending) - 1
-}
-
-// claim is a job to which slots are dealt.
-type claim struct {
-	fit, pending float64 // slots that it needs, and tasks that have not ended
-	alloc        int32   // the result: its slots; those that it has already at first
-	utility      float64
-	age          int32 // its place in the order of submission
-}
-
-// before says whether a claim gets the next slot before another.
-func (c *claim) before(d *claim) bool {
+// before says whether a job gets the next slot before another.
+func (c *Demand) before(d *Demand) bool {
 	switch {
 	case c.utility != d.utility:
 		return c.utility < d.utility
-	case c.fit != d.fit:
-		return c.fit > d.fit
+	case c.need != d.need:
+		return c.need > d.need
 	}
 	return c.age < d.age
 }
 
+func (c *Demand) rate() { c.utility = utility(c.alloc, c.need, c.pending) }
+
 // deal gives out slots one by one, each to the job with the lowest utility. No
 // job gets more than it has pending tasks.
-func deal(claims []*claim, slots int) {
-	h := claims[:0] // a heap; the order of claims does not matter
-	for _, c := range claims {
-		if float64(c.alloc) < c.pending {
-			c.utility = utility(float64(c.alloc), c.fit, c.pending)
+func deal(jobs []Demand, slots int) {
+	var h []*Demand // a heap
+	for i := range jobs {
+		if c := &jobs[i]; c.alloc < c.pending {
+			c.rate()
 			h = append(h, c)
 		}
 	}
@@ -67,17 +50,17 @@ func deal(claims []*claim, slots int) {
 	for ; slots > 0 && len(h) > 0; slots-- {
 		c := h[0]
 		c.alloc++
-		c.utility = utility(float64(c.alloc), c.fit, c.pending)
-		if float64(c.alloc) >= c.pending {
+		c.rate()
+		if c.alloc >= c.pending {
 			h[0], h = h[len(h)-1], h[:len(h)-1]
 		}
 		sink(h, 0)
 	}
 }
 
-// sink restores the order of a heap after the claim at index i has changed. It is
+// sink restores the order of a heap after the job at index i has changed. It is
 // written out, since plans for thousands of nodes spend most of their time here.
-func sink(h []*claim, i int) {
+func sink(h []*Demand, i int) {
 	for {
 		least := 2*i + 1
 		if least >= len(h) {

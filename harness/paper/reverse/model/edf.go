@@ -56,7 +56,7 @@ func (m *edf) PredictEnd(v *state.View, id state.JobID) (int64, bool) {
 	}
 	work := 0.0
 	for _, other := range v.Active() {
-		if d, own := v.Deadline(other), v.Deadline(id); d < own || d == own && other <= id {
+		if !sooner(v, id, other) {
 			work += m.left(v, other)
 		}
 	}
@@ -69,28 +69,38 @@ func (m *edf) PredictEnd(v *state.View, id state.JobID) (int64, bool) {
 }
 
 func (m *edf) Choose(v *state.View, n state.NodeID) (sched.Pick, bool) {
-	if p, ok := rerunOrReduce(v, n); ok {
-		m.picked = p.Job
-		return p, true
-	}
+	return m.serve(v, n, earliest)
+}
+
+// earliest returns the job with the earliest deadline that the node can serve.
+func earliest(v *state.View, n state.NodeID) state.JobID {
 	best := state.JobID(state.None)
 	for _, id := range v.WaitingJobs(state.Map) {
-		if sched.WantsMap(v, id, n) &&
-			(best == state.None || v.Deadline(id) < v.Deadline(best) || v.Deadline(id) == v.Deadline(best) && id < best) {
+		if sched.WantsMap(v, id, n) && (best == state.None || sooner(v, id, best)) {
 			best = id
 		}
 	}
-	m.picked = best
-	return mapOf(v, best, n)
+	return best
 }
 
-// mapOf returns the job's map whose input is nearest to the node.
-func mapOf(v *state.View, id state.JobID, n state.NodeID) (sched.Pick, bool) {
-	if id == state.None {
-		return sched.Pick{}, false
+// sooner says whether job a is due before job b, or came first.
+func sooner(v *state.View, a, b state.JobID) bool {
+	x, y := v.Deadline(a), v.Deadline(b)
+	return x < y || x == y && a < b
+}
+
+// serve picks a map that must run again or a reduce, and else, of the next job, the map whose input is
+// nearest to the node.
+func (l *lookout) serve(v *state.View, n state.NodeID, next func(*state.View, state.NodeID) state.JobID) (sched.Pick, bool) {
+	p, ok := rerunOrReduce(v, n)
+	if l.picked = p.Job; ok {
+		return p, true
 	}
-	t, level := v.Nearest(id, n, state.LevelNode, state.LevelOff)
-	return sched.MapPick(id, t, level), true
+	if l.picked = next(v, n); l.picked == state.None {
+		return p, false
+	}
+	t, level := v.Nearest(l.picked, n, state.LevelNode, state.LevelOff)
+	return sched.MapPick(l.picked, t, level), true
 }
 
 // rerunOrReduce returns a map that must run again, or the reduce of the job whose
@@ -98,8 +108,8 @@ func mapOf(v *state.View, id state.JobID, n state.NodeID) (sched.Pick, bool) {
 func rerunOrReduce(v *state.View, n state.NodeID) (sched.Pick, bool) {
 	if v.AnyRerun() {
 		for _, id := range v.WaitingJobs(state.Map) {
-			if t := v.NextRerun(id); t != state.None && v.Fits(n, id, state.Map) {
-				return sched.Pick{Job: id, Task: t, Kind: state.Map, Reason: sched.Rerun}, true
+			if p, ok := sched.RerunOrReduce(v.Only(state.Map), id, n); ok {
+				return p, true
 			}
 		}
 	}
@@ -108,13 +118,13 @@ func rerunOrReduce(v *state.View, n state.NodeID) (sched.Pick, bool) {
 		if !v.Fits(n, id, state.Reduce) {
 			continue
 		}
-		pending := v.Tasks(id, state.Reduce) - v.Done(id, state.Reduce)
-		if u := reduceUtility(float64(v.Running(id, state.Reduce)), float64(pending)); best == state.None || u < least {
+		pending := float64(v.Tasks(id, state.Reduce) - v.Done(id, state.Reduce)) // all are needed
+		if u := utility(float64(v.Running(id, state.Reduce)), pending, pending); best == state.None || u < least {
 			best, least = id, u
 		}
 	}
 	if best == state.None {
 		return sched.Pick{}, false
 	}
-	return sched.Pick{Job: best, Task: v.NextReduce(best), Kind: state.Reduce, Reason: sched.Reduces}, true
+	return sched.RerunOrReduce(v.Only(state.Reduce), best, n)
 }

@@ -32,42 +32,29 @@ func foresee(v *state.View, t *state.Timetable, size state.Resource) *forecast {
 	fits := func(r state.Resource) float64 { return float64(fit(r, size)) }
 	left := map[string]float64{}
 	total := 0.0
+	change := func(node string, to state.Resource) { total, left[node] = total+fits(to)-left[node], fits(to) }
 	for n := range state.NodeID(v.Nodes()) {
-		left[v.NodeName(n)] = fits(v.Capacity(n))
-		f.first += left[v.NodeName(n)]
+		change(v.NodeName(n), v.Capacity(n))
 	}
+	f.first = total
 	if t.EveryMs > 0 { // before its first change, a node has what it had at the end of the timetable
 		for _, c := range t.Changes {
-			left[c.Node] = fits(c.Left)
+			change(c.Node, c.Left)
 		}
 	}
-	for n := range state.NodeID(v.Nodes()) {
-		total += left[v.NodeName(n)]
-	}
-	at := 0.0
-	add := func() {
-		if k := len(f.starts); k > 0 && f.starts[k-1] == at {
-			f.slots[k-1] = total
-			return
+	f.starts, f.slots, f.sums = []float64{0}, []float64{total}, []float64{0}
+	for _, c := range t.Changes {
+		change(c.Node, c.Left)
+		k, at := len(f.starts)-1, float64(c.AtMs)/1000
+		if f.starts[k] == at {
+			f.slots[k] = total
+			continue
 		}
+		f.sums = append(f.sums, f.sums[k]+(at-f.starts[k])*f.slots[k])
 		f.starts, f.slots = append(f.starts, at), append(f.slots, total)
 	}
-	add()
-	for _, c := range t.Changes {
-		total += fits(c.Left) - left[c.Node]
-		left[c.Node] = fits(c.Left)
-		at = float64(c.AtMs) / 1000
-		add()
-	}
-	sum := 0.0
-	for i := range f.starts {
-		if i > 0 {
-			sum += (f.starts[i] - f.starts[i-1]) * f.slots[i-1]
-		}
-		f.sums = append(f.sums, sum)
-	}
 	if last := len(f.starts) - 1; f.period > 0 {
-		f.whole = sum + (f.period-f.starts[last])*f.slots[last]
+		f.whole = f.sums[last] + (f.period-f.starts[last])*f.slots[last]
 	}
 	return f
 }

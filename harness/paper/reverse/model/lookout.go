@@ -28,7 +28,6 @@ type lookout struct {
 	times    sched.PerJob[times]
 	all      times // of all jobs
 
-	due    []due // memory of look
 	late   sched.PerJob[lateness]
 	picked state.JobID // job of the last decision
 
@@ -48,12 +47,6 @@ type times struct {
 type lateness struct {
 	named   bool
 	seconds float64 // by the last report
-}
-
-// due is a job whose deadline is ahead.
-type due struct {
-	job        state.JobID
-	goal, work float64
 }
 
 // PeriodMs implements sched.Ticker.
@@ -79,8 +72,9 @@ func (l *lookout) Observe(v *state.View, e sched.Event) {
 		}
 		took, ran := float64(v.Now()-x.begun[i])/1e9, x.begun[i] >= 0
 		if x.begin(i, -1); ran && !e.Failed {
-			x.sum, x.count = x.sum+took, x.count+1
-			l.all.sum, l.all.count = l.all.sum+took, l.all.count+1
+			for _, x := range []*times{x, &l.all} {
+				x.sum, x.count = x.sum+took, x.count+1
+			}
 		}
 	case sched.JobEnded:
 		l.times.Of(e.Job).begun = nil
@@ -102,15 +96,16 @@ func (x *times) begin(i int32, at int64) {
 	}
 }
 
-// mean returns how long the job's maps take, in seconds.
-func (l *lookout) mean(id state.JobID) float64 {
-	for _, x := range []*times{l.times.Of(id), &l.all} {
-		if x.count > 0 {
-			return x.sum / float64(x.count)
-		}
+// mean returns how long these maps took, or else a time that stands for it, in seconds.
+func (x *times) mean(otherwise float64) float64 {
+	if x.count == 0 {
+		return otherwise
 	}
-	return l.firstMap
+	return x.sum / float64(x.count)
 }
+
+// mean returns how long the job's maps take, in seconds.
+func (l *lookout) mean(id state.JobID) float64 { return l.times.Of(id).mean(l.all.mean(l.firstMap)) }
 
 // left returns the job's work that is left, in slot-seconds. Of its running maps, what
 // they have done is taken off, but no more than they take in the mean.
@@ -126,19 +121,19 @@ func (l *lookout) look(v *state.View, f *forecast) {
 		return
 	}
 	now := float64(v.Now()) / 1e9
-	l.due = l.due[:0]
+	var due []Demand // jobs whose deadline is ahead
 	for _, id := range v.Active() {
 		if d := v.Deadline(id); d != state.NoDeadline && d > v.Now() && pendingMaps(v, id) > 0 {
-			l.due = append(l.due, due{id, float64(d) / 1e9, l.left(v, id)})
+			due = append(due, Demand{job: id, Goal: float64(d) / 1e9, work: l.left(v, id)})
 		}
 	}
-	slices.SortFunc(l.due, func(a, b due) int { return cmp.Or(cmp.Compare(a.goal, b.goal), cmp.Compare(a.job, b.job)) })
+	slices.SortFunc(due, func(a, b Demand) int { return cmp.Or(cmp.Compare(a.Goal, b.Goal), cmp.Compare(a.job, b.job)) })
 	work := 0.0
-	for _, d := range l.due {
+	for _, d := range due {
 		work += d.work
 		x := l.late.Of(d.job)
-		if x.seconds = 0; work > f.avail(now, d.goal)+sameGoal {
-			x.seconds = f.end(now, work) - d.goal
+		if x.seconds = 0; work > f.avail(now, d.Goal)+sameGoal {
+			x.seconds = f.end(now, work) - d.Goal
 		}
 		if x.seconds > sameGoal && !x.named {
 			x.named = true
@@ -150,10 +145,10 @@ func (l *lookout) look(v *state.View, f *forecast) {
 // Explain implements sched.Explainer: it says how late the job of the last decision is
 // expected to end.
 func (l *lookout) Explain() string {
-	if l.picked == state.None || int(l.picked) >= len(l.late) {
+	if l.picked == state.None {
 		return ""
 	}
-	if x := l.late[l.picked]; x.seconds > sameGoal && !math.IsInf(x.seconds, 1) {
+	if x := l.late.Of(l.picked); x.seconds > sameGoal && !math.IsInf(x.seconds, 1) {
 		return fmt.Sprintf("lateSeconds=%.1f", x.seconds)
 	}
 	return ""

@@ -175,6 +175,48 @@ func TestBegin(t *testing.T) {
 	}
 }
 
+// TestBegins has a node keep, until its first change, what it had at the end of the timetable before.
+func TestBegins(t *testing.T) {
+	table := state.Timetable{EveryMs: 40_000, Changes: []state.CapacityChange{{AtMs: 20_000, Node: "n0", Left: slot}}}
+	if f := foresee(cluster(t, 2, 3, 1, 10).View(), &table, slot); f.at(10) != 4 || f.at(30) != 4 || f.avail(0, 80) != 320 {
+		t.Errorf("%v slots at 10 s, %v at 30, want 4 always", f.at(10), f.at(30))
+	}
+}
+
+// TestRerunOrReduce has the reduce go first of the job whose reduces run least, in logarithms, and
+// before it a map that failed.
+func TestRerunOrReduce(t *testing.T) {
+	s := cluster(t, 1, 40, 1)
+	v := s.View()
+	start := func(id state.JobID, k state.Kind, n int32) {
+		for i := range n {
+			if err := s.Start(id, v.Task(id, k, i), 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for i, reduces := range []int32{20, 8} {
+		id, err := s.Submit(&state.JobSpec{Name: fmt.Sprint("job", i), Maps: 1, Reduces: reduces, MapSize: slot, ReduceSize: slot})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Ask(id, state.Map, 1)
+		s.Ask(id, state.Reduce, reduces)
+	}
+	start(0, state.Reduce, 3)
+	start(1, state.Reduce, 2)
+	if p, ok := rerunOrReduce(v, 0); !ok || p.Job != 1 || p.Kind != state.Reduce {
+		t.Errorf("picks %+v, want a reduce of the job with 2 of 8, ln 2/ln 8, before 3 of 20", p)
+	}
+	start(0, state.Map, 1)
+	if err := s.Retry(0, v.Task(0, state.Map, 0), true); err != nil {
+		t.Fatal(err)
+	}
+	if p, ok := rerunOrReduce(v, 0); !ok || p.Job != 0 || p.Reason != sched.Rerun {
+		t.Errorf("picks %+v, want the map that failed", p)
+	}
+}
+
 // TestCarried: of the slots that a plan gives a job, those count as carried out that it has at
 // the next plan, if it has maps for them.
 func TestCarried(t *testing.T) {

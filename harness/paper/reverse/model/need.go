@@ -1,16 +1,23 @@
 package model
 
 import (
-	"container/heap"
+	"cmp"
 	"math"
 	"slices"
+
+	"heddle/harness/state"
 )
 
-// demand is what a job still needs: its work in slot-seconds until its goal. The
-// goal of a job without a deadline is +Inf.
-type demand struct {
-	goal, work float64
-	need       float64 // the result: slots that it needs now
+// Demand is what a job of a plan still needs, and what it gets.
+type Demand struct {
+	Goal    float64 // +Inf for a job without a deadline
+	work    float64 // slot-seconds until the goal
+	need    float64 // the result: slots that it needs now
+	pending float64 // tasks that have not ended
+	alloc   float64 // the result: its slots; those that it has already at first
+	utility float64
+	age     int32 // its place in the order of submission
+	job     state.JobID
 }
 
 // sameGoal is the difference in seconds below which two goals are one.
@@ -19,28 +26,28 @@ const sameGoal = 0.001
 // required sets the need without look-ahead, s_req: the slots with which a job
 // just meets its goal if it keeps them. Past its goal a job needs all that is
 // left of it at once. The formula is from memory of Polo et al.
-func required(jobs []demand, now float64, pending func(i int) float64) {
+func required(jobs []Demand, now float64) {
 	for i := range jobs {
 		j := &jobs[i]
 		switch {
-		case math.IsInf(j.goal, 1):
+		case math.IsInf(j.Goal, 1):
 			j.need = 0
-		case j.goal <= now:
-			j.need = pending(i)
+		case j.Goal <= now:
+			j.need = j.pending
 		default:
-			j.need = j.work / (j.goal - now)
+			j.need = j.work / (j.Goal - now)
 		}
 	}
 }
 
 // scaled is required, but a job counts on the slots that the forecast has until
 // its goal, and not on those of now.
-func scaled(jobs []demand, now float64, f *forecast, pending func(i int) float64) {
-	required(jobs, now, pending)
+func scaled(jobs []Demand, now float64, f *forecast) {
+	required(jobs, now)
 	for i := range jobs {
-		if j := &jobs[i]; j.goal > now && !math.IsInf(j.goal, 1) {
-			if ahead := f.avail(now, j.goal); ahead > 0 {
-				j.need *= f.at(now) * (j.goal - now) / ahead
+		if j := &jobs[i]; j.Goal > now && !math.IsInf(j.Goal, 1) {
+			if ahead := f.avail(now, j.Goal); ahead > 0 {
+				j.need *= f.at(now) * (j.Goal - now) / ahead
 			}
 		}
 	}
@@ -55,54 +62,51 @@ type walker struct {
 	latestFirst bool // in a period, the job with the latest goal goes first; else all are given as much, until they have enough
 	nextCycle   bool // the first period ends after one cycle, so that all is done as late as possible
 	order       []int
-	open        shareHeap
-	horizon     string  // next: only jobs with the first goal have a need; one: all work is to be done until then
-	placed      float64 // slot-seconds that were placed in later periods
+	open        []int  // jobs that get a share: the latest goal first, or that which is done last
+	horizon     string // next: only jobs with the first goal have a need; one: all work is to be done until then
 }
 
 // walk sets the need of each job at the time now. The cycle is the time until
 // the next plan: a goal that has passed counts as the end of the cycle.
-func (w *walker) walk(jobs []demand, now, cycle float64, avail func(a, b float64) float64) {
-	w.order, w.open, w.placed = w.order[:0], w.open[:0], 0
+func (w *walker) walk(jobs []Demand, now, cycle float64, avail func(a, b float64) float64) {
+	w.order, w.open = w.order[:0], w.open[:0]
 	for i := range jobs {
 		j := &jobs[i]
-		if j.need = 0; !math.IsInf(j.goal, 1) && j.work > 0 {
-			if j.goal <= now {
-				j.goal = now + cycle
+		if j.need = 0; !math.IsInf(j.Goal, 1) && j.work > 0 {
+			if j.Goal <= now {
+				j.Goal = now + cycle
 			}
 			w.order = append(w.order, i)
 		}
 	}
-	slices.SortFunc(w.order, func(a, b int) int { // the last goal first
-		switch d := jobs[b].goal - jobs[a].goal; {
-		case d > 0:
-			return 1
-		case d < 0:
-			return -1
-		}
-		return a - b
-	})
+	// The last goal first.
+	slices.SortFunc(w.order, func(a, b int) int { return cmp.Or(cmp.Compare(jobs[b].Goal, jobs[a].Goal), a-b) })
 	if len(w.order) == 0 {
 		return
 	}
-	switch first := jobs[w.order[len(w.order)-1]].goal; w.horizon {
+	switch first := jobs[w.order[len(w.order)-1]].Goal; w.horizon {
 	case "next":
-		w.order = slices.DeleteFunc(w.order, func(i int) bool { return jobs[i].goal > first+sameGoal })
+		w.order = slices.DeleteFunc(w.order, func(i int) bool { return jobs[i].Goal > first+sameGoal })
 	case "one":
 		for _, i := range w.order {
-			jobs[i].goal = first
+			jobs[i].Goal = first
 		}
 	}
-	level, next, end := 0.0, 0, jobs[w.order[0]].goal
+	level, next, end := 0.0, 0, jobs[w.order[0]].Goal
 	for {
-		for next < len(w.order) && jobs[w.order[next]].goal > end-sameGoal {
-			i := w.order[next]
-			w.enter(jobs, i, level)
+		for next < len(w.order) && jobs[w.order[next]].Goal > end-sameGoal {
+			i, at := w.order[next], len(w.open)
+			if !w.latestFirst {
+				j := &jobs[i]
+				j.need = j.work + level
+				at, _ = slices.BinarySearchFunc(w.open, j.need, func(i int, done float64) int { return cmp.Compare(done, jobs[i].need) })
+			}
+			w.open = slices.Insert(w.open, at, i)
 			next++
 		}
 		begin := now
 		if next < len(w.order) {
-			begin = jobs[w.order[next]].goal
+			begin = jobs[w.order[next]].Goal
 		} else if w.nextCycle && end > now+cycle+sameGoal {
 			begin = now + cycle
 		}
@@ -112,74 +116,35 @@ func (w *walker) walk(jobs []demand, now, cycle float64, avail func(a, b float64
 		level = w.fill(jobs, avail(begin, end), level)
 		end = begin
 	}
-	for _, x := range w.open {
-		left := x.key - level
-		if w.latestFirst {
-			left = jobs[x.job].work - x.key
+	for _, i := range w.open {
+		j := &jobs[i]
+		if j.need -= level; w.latestFirst {
+			j.need = j.work - j.need
 		}
-		jobs[x.job].need = left / (end - now)
+		j.need /= end - now
 	}
-}
-
-// enter makes a job one that gets a share of the periods from now on.
-func (w *walker) enter(jobs []demand, i int, level float64) {
-	if w.latestFirst {
-		w.open = append(w.open, share{i, 0})
-		return
-	}
-	heap.Push(&w.open, share{i, jobs[i].work + level})
 }
 
 // fill gives the open jobs the slot-seconds of a period. It returns the new
 // level: what each open job would have been given since the walk's start.
-func (w *walker) fill(jobs []demand, room, level float64) float64 {
-	if w.latestFirst {
-		w.fillLatest(jobs, room)
-		return level
-	}
+func (w *walker) fill(jobs []Demand, room, level float64) float64 {
 	for room > 0 && len(w.open) > 0 {
-		n := float64(len(w.open))
-		if least := w.open[0].key - level; least*n <= room {
-			room, level = room-least*n, w.open[0].key
-			w.placed += least * n
-			heap.Pop(&w.open)
+		if w.latestFirst {
+			j := &jobs[w.open[0]]
+			got := min(room, j.work-j.need)
+			if j.need, room = j.need+got, room-got; j.need < j.work {
+				break
+			}
+			j.need, w.open = 0, w.open[1:]
 			continue
 		}
-		w.placed += room
-		return level + room/n
+		last := len(w.open) - 1
+		j := &jobs[w.open[last]]
+		n, least := float64(last+1), j.need-level
+		if least*n > room {
+			return level + room/n
+		}
+		room, level, w.open, j.need = room-least*n, j.need, w.open[:last], 0
 	}
 	return level
-}
-
-func (w *walker) fillLatest(jobs []demand, room float64) {
-	done := 0
-	for k := range w.open {
-		x := &w.open[k]
-		got := min(room, jobs[x.job].work-x.key)
-		x.key, room, w.placed = x.key+got, room-got, w.placed+got
-		if x.key < jobs[x.job].work {
-			break
-		}
-		done++
-	}
-	w.open = w.open[done:]
-}
-
-// share is a job in the walk. With equal shares its key is its work plus the
-// level at which it entered; with the latest first it is what it got so far.
-type share struct {
-	job int
-	key float64
-}
-
-type shareHeap []share
-
-func (h shareHeap) Len() int           { return len(h) }
-func (h shareHeap) Less(a, b int) bool { return h[a].key < h[b].key }
-func (h shareHeap) Swap(a, b int)      { h[a], h[b] = h[b], h[a] }
-func (h *shareHeap) Push(x any)        { *h = append(*h, x.(share)) }
-func (h *shareHeap) Pop() any {
-	last := (*h)[len(*h)-1]
-	*h = (*h)[:len(*h)-1]
-	return last
 }

@@ -31,34 +31,29 @@ import (
 // plan. Slots of one size: that of the first job's maps.
 type planner struct {
 	lookout
+	predictions
 	name           string
 	running        bool   // a plan deals only free slots, on top of those that jobs have
 	counts         string // the parameter pending
 	replans, stale bool   // a plan is made when a job comes or ends; one has
 	forgives       bool   // a deadline that is past is none
-	need           func(m *planner, now float64)
-	see            func(m *planner, v *state.View) *forecast
+	sees, tasks    string // the parameters forecast and tasks
+	need           func(now float64)
 	table          *state.Timetable
 
 	foreseen *forecast // the timetable's, once it was made
 	ahead    *forecast
-	walker   walker
-	jobs     []state.JobID // the demands' and claims' jobs
-	demands  []demand
-	claims   []claim
-	dealt    []*claim
+	demands  []Demand // of the last plan
 	targets  sched.PerJob[target]
 
 	plans, infeasible int
 	asked, carried    int64 // slots of plans, and those that their jobs had at the next plan
-	predictions       predictions
 }
 
 // target is what the last plan says of a job.
 type target struct {
 	slots        int32
 	need         float64
-	at           int64 // time of that plan
 	predicted    [len(definitions)]float64
 	predictedAt  float64
 	hasPredicted bool
@@ -89,51 +84,45 @@ func (m *planner) Observe(v *state.View, e sched.Event) {
 func (m *planner) Tick(v *state.View) {
 	m.stale = false
 	m.holdAgainst(v)
-	m.jobs, m.demands, m.claims, m.dealt = m.jobs[:0], m.demands[:0], m.claims[:0], m.dealt[:0]
+	m.demands = m.demands[:0]
 	for _, id := range v.Active() {
 		pending := pendingMaps(v, id)
 		if pending == 0 {
 			continue
 		}
-		goal := math.Inf(1)
-		d := v.Deadline(id)
-		if d != state.NoDeadline {
-			goal = float64(d) / 1e9
+		d := Demand{job: id, Goal: math.Inf(1), work: m.work(v, id), pending: float64(pending), age: int32(len(m.demands))}
+		if at := v.Deadline(id); at != state.NoDeadline && !(m.forgives && at <= v.Now()) {
+			d.Goal = float64(at) / 1e9
 		}
-		if m.forgives && d <= v.Now() {
-			goal = math.Inf(1)
-		}
-		m.jobs = append(m.jobs, id)
-		m.demands = append(m.demands, demand{goal: goal, work: m.work(v, id)})
-		m.claims = append(m.claims, claim{pending: float64(pending), age: int32(len(m.jobs))})
+		m.demands = append(m.demands, d)
 	}
-	if len(m.jobs) == 0 {
+	if len(m.demands) == 0 {
 		return
 	}
-	m.ahead = m.see(m, v)
+	m.ahead = m.see(v)
 	m.look(v, m.ahead)
-	m.need(m, float64(v.Now())/1e9)
+	m.need(float64(v.Now()) / 1e9)
 	slots, needed := slotsOf(v, m.size(v)), 0.0
 	dealt := slots
 	if m.running {
 		dealt = freeSlots(v, m.size(v))
 	}
-	for i := range m.claims {
-		c := &m.claims[i]
-		c.fit = min(m.demands[i].need, c.pending)
-		needed += c.fit
+	for i := range m.demands {
+		d := &m.demands[i]
+		d.need = min(d.need, d.pending)
+		needed += d.need
 		if m.running {
-			c.alloc = v.Running(m.jobs[i], state.Map)
+			d.alloc = float64(v.Running(d.job, state.Map))
 		}
-		m.dealt = append(m.dealt, c)
 	}
 	if m.plans++; needed > float64(slots)+sameGoal {
 		m.infeasible++
 	}
-	deal(m.dealt, dealt)
-	for i, id := range m.jobs {
-		t := m.targets.Of(id)
-		t.slots, t.need, t.at = m.claims[i].alloc, m.claims[i].fit, v.Now()
+	deal(m.demands, dealt)
+	for i := range m.demands {
+		d := &m.demands[i]
+		t := m.targets.Of(d.job)
+		t.slots, t.need = int32(d.alloc), d.need
 	}
 }
 
@@ -152,8 +141,8 @@ func (m *planner) work(v *state.View, id state.JobID) float64 {
 // holdAgainst counts how much of the last plan was carried out: the slots of its jobs, as far as
 // these have maps for them, and those that they have now.
 func (m *planner) holdAgainst(v *state.View) {
-	for _, id := range m.jobs {
-		if !v.Ended(id) {
+	for i := range m.demands {
+		if id := m.demands[i].job; !v.Ended(id) {
 			slots := min(m.targets.Of(id).slots, pendingMaps(v, id))
 			m.asked, m.carried = m.asked+int64(slots), m.carried+int64(min(slots, v.Running(id, state.Map)))
 		}
@@ -169,10 +158,11 @@ func (m *planner) Choose(v *state.View, n state.NodeID) (sched.Pick, bool) {
 	if m.replans && m.stale {
 		m.Tick(v)
 	}
-	if p, ok := rerunOrReduce(v, n); ok {
-		m.picked = p.Job
-		return p, true
-	}
+	return m.serve(v, n, m.next)
+}
+
+// next returns the job that the node should serve with a map.
+func (m *planner) next(v *state.View, n state.NodeID) state.JobID {
 	best, most := state.JobID(state.None), int32(0)
 	for _, id := range v.WaitingJobs(state.Map) {
 		if d := m.targets.Of(id).slots - v.Running(id, state.Map); d > most && sched.WantsMap(v, id, n) {
@@ -180,22 +170,22 @@ func (m *planner) Choose(v *state.View, n state.NodeID) (sched.Pick, bool) {
 		}
 	}
 	if best == state.None {
-		best = m.lowest(v, n)
+		return m.lowest(v, n)
 	}
-	m.picked = best
-	return mapOf(v, best, n)
+	return best
 }
 
 // lowest returns the job with the lowest utility that the node can serve.
 func (m *planner) lowest(v *state.View, n state.NodeID) state.JobID {
-	best, least := state.JobID(state.None), claim{}
+	best, least := state.JobID(state.None), Demand{}
 	for i, id := range v.WaitingJobs(state.Map) {
 		if !sched.WantsMap(v, id, n) {
 			continue
 		}
-		c := claim{fit: m.targets.Of(id).need, pending: float64(pendingMaps(v, id)), age: int32(i)}
-		c.utility = utility(float64(v.Running(id, state.Map)), c.fit, c.pending)
-		if best == state.None || c.before(&least) {
+		c := Demand{
+			need: m.targets.Of(id).need, pending: float64(pendingMaps(v, id)), alloc: float64(v.Running(id, state.Map)), age: int32(i),
+		}
+		if c.rate(); best == state.None || c.before(&least) {
 			best, least = id, c
 		}
 	}
@@ -209,6 +199,6 @@ func (m *planner) Notes() map[string]float64 {
 	if m.asked > 0 {
 		notes["planCarriedPct"] = 100 * float64(m.carried) / float64(m.asked)
 	}
-	m.predictions.note(notes)
+	m.note(notes)
 	return notes
 }

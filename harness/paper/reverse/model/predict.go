@@ -51,14 +51,13 @@ func (m *planner) holdPrediction(v *state.View, id state.JobID) {
 	if !t.hasPredicted || left <= 0 {
 		return
 	}
-	p := &m.predictions
 	for k, at := range t.predicted {
-		p.errors[k] = append(p.errors[k], 100*math.Abs(at-now)/left)
+		m.errors[k] = append(m.errors[k], 100*math.Abs(at-now)/left)
 	}
 	if goal := float64(v.Deadline(id)) / 1e9; v.Deadline(id) != state.NoDeadline {
-		p.told++
+		m.told++
 		if (t.predicted[0] > goal) != (now > goal) {
-			p.wrong++
+			m.wrong++
 		}
 	}
 }
@@ -66,8 +65,8 @@ func (m *planner) holdPrediction(v *state.View, id state.JobID) {
 // PredictEnd implements sched.Predictor.
 func (m *planner) PredictEnd(v *state.View, id state.JobID) (at int64, ok bool) {
 	if m.ahead == nil { // no plan has been made
-		m.jobs = append(m.jobs[:0], id)
-		m.ahead = m.see(m, v)
+		m.demands = append(m.demands[:0], Demand{job: id})
+		m.ahead = m.see(v)
 	}
 	end, ok := m.end(v, id, m.ahead, m.share(v, id, m.ahead))
 	return int64(end * 1e9), ok
@@ -98,8 +97,7 @@ func (m *planner) end(v *state.View, id state.JobID, f *forecast, share float64)
 		work, least = work+waiting*mean, mean
 	}
 	end, step := now, float64(m.cycleMs)/1000
-	const most = 100_000 // steps, after which no end is predicted
-	for range most {
+	for range 100_000 { // steps, after which no end is predicted
 		got := min(share*f.avail(end, end+step), pending*step)
 		if got >= work {
 			return max(now+least, end+step*work/max(got, sameGoal)), true

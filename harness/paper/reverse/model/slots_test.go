@@ -142,7 +142,8 @@ func (w *shared) check(t *rapid.T) {
 			all += int(w.v.Capacity(n).VCores)
 		}
 	}
-	for _, id := range w.p.jobs {
+	for i := range w.p.demands {
+		id := w.p.demands[i].job
 		x, runs := int(w.p.targets.Of(id).slots), int(w.v.Running(id, state.Map))
 		given, targets = given+max(0, x-runs), targets+x
 		if w.v.Ended(id) || x > int(pendingMaps(w.v, id)) {
