@@ -70,7 +70,7 @@ func thirdPaper() *paper.Paper {
 		},
 		Designs: []paper.Design{{ID: "sizes", X: "maps", Columns: []paper.Column{{Name: "8 maps", Set: map[string]string{"maps": "8"}}, {Name: "16 maps"}}}},
 		Parts: []paper.Part{{ID: "fig1", Title: "Local maps", Design: "sizes", Schedulers: []string{"Hasty", "Patient"}, Rows: []paper.Row{
-			paper.Row{Suffix: ", local %", Is: "local"}, paper.Row{Suffix: ", nodes", Is: "busyNodes"},
+			{Suffix: ", local %", Is: "local"}, {Suffix: ", nodes", Is: "busyNodes"},
 		}}},
 		Claims: []paper.Claim{{ID: "T1", Text: "waiting brings local maps", Published: "10", Parts: []string{"fig1"}, Beats: more(5), Effects: func(d *paper.Data) []paper.Effect {
 			return []paper.Effect{more(10)(d, "Hasty")}

@@ -61,7 +61,7 @@ func ramps() *Paper {
 		Parts: []Part{
 			{ID: "height", Design: "one", Schedulers: []string{"Steep", "Flat"}, Unit: "m", Kind: Series, Of: "height", X: "step"},
 			{ID: "ages", Design: "one", Schedulers: []string{"Steep"}, Unit: "%", Kind: CDF, Of: "ages", X: "age"},
-			{ID: "slopes", Design: "one", Schedulers: []string{"Flat"}, Kind: Bars, Rows: []Row{Row{Suffix: "", Is: "slope"}}},
+			{ID: "slopes", Design: "one", Schedulers: []string{"Flat"}, Kind: Bars, Rows: []Row{{Suffix: "", Is: "slope"}}},
 			{ID: "missing", Design: "one", Schedulers: []string{"Flat"}, Kind: Series, Of: "breadth"},
 		},
 	}

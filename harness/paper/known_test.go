@@ -209,7 +209,7 @@ func TestReportsOfNothing(t *testing.T) {
 	} {
 		p := knownPaper(5, 5, 1.5)
 		p.Designs[0].X, p.Measures = "x", []Measure{{Name: "local", Unit: "%", Of: func(d *Data) stats.Estimate { return stats.MeanShare(d.Grid("one", "Mine").Shares("Mine", LocalRate)) }}}
-		p.Parts = []Part{{ID: "fig", Design: "one", Schedulers: []string{"Base", "Mine"}, Rows: []Row{Row{Is: "time"}, Row{Suffix: ", local", Is: "local"}}}}
+		p.Parts = []Part{{ID: "fig", Design: "one", Schedulers: []string{"Base", "Mine"}, Rows: []Row{{Is: "time"}, {Suffix: ", local", Is: "local"}}}}
 		o := Options{Seeds: 4, Simulate: func(Case, uint64) (Simulation, error) { return s, nil }}
 		r, err := p.Run(t.Context(), o)
 		check(t, err)

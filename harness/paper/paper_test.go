@@ -96,8 +96,8 @@ func fake() *Paper {
 		Readings: []Reading{{Name: "long", Set: map[string]string{"clqlmrs.episodes": "200"}}},
 		Designs:  []Design{{ID: "sizes", X: "maps", Columns: []Column{{"6 maps", map[string]string{"maps": "6"}}, {"12 maps", nil}}}, {ID: "none", Columns: []Column{{"0 maps", map[string]string{"maps": "0"}}}}},
 		Parts: []Part{
-			{ID: "fig1", Title: "One", Design: "sizes", Schedulers: []string{"FIFO", "Mine"}, Unit: "%", Rows: []Row{Row{Suffix: "", Is: "local"}, Row{Suffix: "cached", Is: "given(cachedAnywhere[$s; $c])", Once: true}}},
-			{ID: "fig2", Title: "Two", Design: "none", Schedulers: []string{"FIFO"}, Unit: "s", Rows: []Row{Row{Is: "time"}}},
+			{ID: "fig1", Title: "One", Design: "sizes", Schedulers: []string{"FIFO", "Mine"}, Unit: "%", Rows: []Row{{Suffix: "", Is: "local"}, {Suffix: "cached", Is: "given(cachedAnywhere[$s; $c])", Once: true}}},
+			{ID: "fig2", Title: "Two", Design: "none", Schedulers: []string{"FIFO"}, Unit: "s", Rows: []Row{{Is: "time"}}},
 		},
 		Claims: []Claim{
 			{ID: "C1", Text: "hits more", Published: "more", Parts: []string{"fig1"}, Effects: effect("Mine")},

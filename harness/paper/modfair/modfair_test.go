@@ -166,7 +166,7 @@ func TestMethod(t *testing.T) {
 func TestNoMechanismIsOriginal(t *testing.T) {
 	p := Paper()
 	p.Schedulers = append(p.Schedulers, paper.Scheduler{Label: "none", Model: "modfair", Params: changed(schedulerOf(original), "mechanisms", "")})
-	p.Parts = []paper.Part{{ID: "none", Design: "B", Schedulers: []string{original, "none"}, Rows: []paper.Row{paper.Row{Is: "time"}, paper.Row{Suffix: "", Is: "local"}}}}
+	p.Parts = []paper.Part{{ID: "none", Design: "B", Schedulers: []string{original, "none"}, Rows: []paper.Row{{Is: "time"}, {Is: "local"}}}}
 	r, err := p.Run(t.Context(), paper.Options{Parts: []string{"none"}, Seed: 1, Seeds: 2, Workers: 2})
 	if err != nil {
 		t.Fatal(err)
