@@ -17,12 +17,12 @@ import (
 //
 // A term is a figure of a scheduler in columns of a design, one value for each seed:
 // figure[design: scheduler; column; column]. The design may be left out where the place
-// has one, and the columns where all are meant. Figures are those of builtin, those of the
-// paper's code, and what models and set-ups note. A number may be {figure; row; column},
+// has one, and the columns where all are meant. Figures are those of shareOf and numberOf,
+// those of the paper's code, and what models and set-ups note. A number may be {figure; row; column},
 // which is one that the paper states. Terms are calculated with + - * / seed by seed.
 //
 // What stands outermost becomes an estimate: a - b is the mean of paired differences, a / b the
-// ratio of means, and everything else a mean over seeds. Functions are in estimators and vectors.
+// ratio of means, and everything else a mean over seeds. Functions are in estimators and values.
 type formula struct {
 	op   string // "term", "number", an operator, or a function's name
 	text string // of a term: its figure
@@ -64,17 +64,10 @@ func init() { // not a literal, which would refer to itself through estimate
 			e.Value, e.Lo, e.Hi = 100*(1-math.Exp(e.Value)), 100*(1-math.Exp(e.Hi)), 100*(1-math.Exp(e.Lo))
 			return e
 		},
-		// more is by how many percent the mean of b is above that of a, and less by how many below.
-		"more": func(s *scope, a []*formula) stats.Estimate {
-			e := Times(s.values(a[0]), s.values(a[1]))
-			e.Value, e.Lo, e.Hi = 100*(e.Value-1), 100*(e.Lo-1), 100*(e.Hi-1)
-			return e
-		},
+		// less is by how many percent the mean of b is below that of a.
 		"less": func(s *scope, a []*formula) stats.Estimate {
 			r := Times(s.values(a[0]), s.values(a[1]))
-			e := r
-			e.Value, e.Lo, e.Hi = 100*(1-r.Value), 100*(1-r.Hi), 100*(1-r.Lo)
-			return e
+			return stats.Estimate{Value: 100 * (1 - r.Value), Lo: 100 * (1 - r.Hi), Hi: 100 * (1 - r.Lo), N: r.N}
 		},
 		// given is a share that the set-up fixes.
 		"given": func(s *scope, a []*formula) stats.Estimate { return Given(s.shares(a[0])) },

@@ -23,8 +23,8 @@ func TestFormula(t *testing.T) {
 			"time[Mine]": 12.5, "time[Mine; 1 map]": 5, "time[d, e: Mine; 2 maps]": 20, "double[FIFO; 1 map]": 20,
 			"time[$bar] - time[Mine]": 2.5, "time[Mine; 1 map] / time[FIFO; 1 map]": .5, "saved(time[FIFO; 1 map], time[Mine; 1 map])": 50,
 			"savedEach(time[FIFO], time[Mine])": 100 * (1 - math.Sqrt(.5)), "minus(saved(time[FIFO; 1 map], time[Mine; 1 map]))": -50,
-			"more(time[Mine; 1 map], time[FIFO; 1 map])": 100, "less(time[FIFO; 1 map], time[Mine; 1 map])": 50,
-			"local[Mine] - local[FIFO]": 25, "percent(local[Mine])": 50, "given(local[FIFO])": 25, "mean(100 - local[Mine])": 50,
+			"less(time[FIFO; 1 map], time[Mine; 1 map])": 50,
+			"local[Mine] - local[FIFO]":                  25, "percent(local[Mine])": 50, "given(local[FIFO])": 25, "mean(100 - local[Mine])": 50,
 			"{fig1; Mine; large} / 8": 5, "1 + 2 * (3 - 1) / 4": 2, "100 * time[FIFO; 1 map] / {fig1; Mine; large}": 25,
 			"abs(time[Mine; 1 map] - 6)": 1, "pairedRatio(time[FIFO; 1 map], time[Mine; 1 map])": 2, "cache[Mine]": 0,
 		} {
