@@ -138,30 +138,7 @@ func TestDFSIOCheck(t *testing.T) {
 	}
 }
 
-func TestDFSIORefuses(t *testing.T) {
-	for name, c := range map[string]struct {
-		spec Spec
-		want string
-	}{
-		"profile":       {Spec{Profile: "huge"}, ""},
-		"size":          {Spec{SizeBytes: 16 << 20}, ""},
-		"none":          {Spec{}, "no size; want a profile"},
-		"files":         {Spec{Profile: "huge", Maps: 5}, "a profile says how many files there are"},
-		"not whole":     {Spec{SizeBytes: 20 << 20}, "20971520 bytes in 8 files: want whole MiB in each, such as 16MiB together"},
-		"below one MiB": {Spec{SizeBytes: 1 << 20}, "such as 8MiB together"},
-		"below 0":       {Spec{SizeBytes: -8 << 20}, "too few"},
-		"reduces":       {Spec{SizeBytes: 16 << 20, Reduces: 2}, "its job has 1"},
-		"own folder":    {Spec{Profile: "tiny", Settings: []Setting{{"test.build.data", "/x"}}}, "it is part of the workload"},
-		"visits":        {Spec{Visits: 8}, "reads no tables"},
-	} {
-		for _, workload := range []string{DFSIOWrite, DFSIORead} {
-			c.spec.Workload = workload
-			err := c.spec.Validate()
-			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
-				t.Errorf("%s: error %v; want one with %q", name, err, c.want)
-			}
-		}
-	}
+func TestDFSIOFiles(t *testing.T) {
 	s := Spec{Workload: DFSIORead, Profile: "small"}.withDefaults()
 	if s.Maps != 32 || s.FileBytes() != 10<<20 || s.dataName() != "small-32maps" {
 		t.Errorf("small has %d files of %d bytes in %s, want 32 of 10 MiB in small-32maps", s.Maps, s.FileBytes(), s.dataName())

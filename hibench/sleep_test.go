@@ -75,36 +75,6 @@ func TestNewWithoutTheJarOfTests(t *testing.T) {
 	}
 }
 
-func TestSleepRefuses(t *testing.T) {
-	for name, c := range map[string]struct {
-		spec Spec
-		want string
-	}{
-		"profile":          {Spec{Profile: "bigdata"}, ""},
-		"time":             {Spec{Sleep: time.Second}, ""},
-		"none":             {Spec{}, "no time to sleep"},
-		"reduces only":     {Spec{ReduceSleep: time.Second}, "no time to sleep"},
-		"both":             {Spec{Profile: "tiny", Sleep: time.Second}, "want one of them"},
-		"both, of reduces": {Spec{Profile: "tiny", ReduceSleep: time.Second}, "want one of them"},
-		"profile unknown":  {Spec{Profile: "middle"}, `unknown profile "middle"`},
-		"size":             {Spec{Sleep: time.Second, SizeBytes: 5}, "it has no size"},
-		"too short":        {Spec{Sleep: time.Microsecond}, "1µs: want 1ms to 24h"},
-		"not whole":        {Spec{Sleep: time.Second, ReduceSleep: 1500 * time.Microsecond}, "1.5ms: want"},
-		"too long":         {Spec{Sleep: 25 * time.Hour}, "25h0m0s: want"},
-		"below 0":          {Spec{Sleep: -time.Second}, "-1s: want"},
-		"maps":             {Spec{Sleep: time.Second, Maps: -1}, "-1 maps"},
-	} {
-		c.spec.Workload = Sleep
-		err := c.spec.Validate()
-		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
-			t.Errorf("%s: error %v; want one with %q", name, err, c.want)
-		}
-	}
-	if err := (Spec{Workload: "sort", Profile: "tiny", Sleep: time.Second}).Validate(); err == nil || !strings.Contains(err.Error(), "only sleep does") {
-		t.Errorf("sort that sleeps: %v", err)
-	}
-}
-
 // TestSleepCheck: tasks that did not sleep are found, as those of HiBench's own script.
 func TestSleepCheck(t *testing.T) {
 	_, env := withTests(t)

@@ -8,53 +8,28 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v4"
 	"pgregory.net/rapid"
 )
 
+// TestSpecValidate has testdata/specs.yaml say which workloads are accepted, and why others are not.
 func TestSpecValidate(t *testing.T) {
-	for name, tt := range map[string]struct {
-		spec Spec
-		want string // in the error; "": none
-	}{
-		"profile":           {Spec{Workload: "sort", Profile: "bigdata"}, ""},
-		"size":              {Spec{Workload: "terasort", SizeBytes: 800}, ""},
-		"unknown workload":  {Spec{Workload: "pi", Profile: "tiny"}, `unknown workload "pi": want aggregation, bayes, dfsioe-read, dfsioe-write, join, kmeans, scan, sleep, sort, terasort, wordcount, grep, script`},
-		"script":            {Spec{Workload: "script", Script: "ml/kmeans", Profile: "tiny"}, ""},
-		"script elsewhere":  {Spec{Workload: "script", Script: "../ml/kmeans", Profile: "tiny"}, "want the folder of a workload below bin/workloads"},
-		"script of a size":  {Spec{Workload: "script", Script: "ml/kmeans", SizeBytes: 8}, "ml/kmeans: its size is a profile (tiny, "},
-		"sort by a script":  {Spec{Workload: "sort", Script: "ml/kmeans", Profile: "tiny"}, "it has no script; only script has"},
-		"profile of kmeans": {Spec{Workload: "kmeans", Profile: "tiny"}, "want a size in bytes"},
-		"size of kmeans":    {Spec{Workload: "kmeans", SizeBytes: 8}, ""},
-		"unknown profile":   {Spec{Workload: "sort", Profile: "medium"}, `unknown profile "medium": want tiny, small, large, huge, gigantic, bigdata`},
-		"no size":           {Spec{Workload: "sort"}, "want a profile (tiny, "},
-		"two sizes":         {Spec{Workload: "sort", Profile: "tiny", SizeBytes: 1}, "want one of them"},
-		"negative size":     {Spec{Workload: "sort", SizeBytes: -5}, "-5 bytes are too few"},
-		"too few rows":      {Spec{Workload: "terasort", SizeBytes: 799}, "700 bytes are too few for 8 maps: want at least 800"},
-		"too many maps":     {Spec{Workload: "sort", Profile: "tiny", Maps: 32_001}, "too few for 32001 maps"},
-		"tables":            {Spec{Workload: "join", Visits: 8}, ""},
-		"tables by profile": {Spec{Workload: "scan", Profile: "bigdata"}, ""},
-		"table of bytes":    {Spec{Workload: "join", SizeBytes: 1000}, "want visits"},
-		"visits of a text":  {Spec{Workload: "sort", SizeBytes: 1000, Visits: 5}, "reads no tables"},
-		"too few visits":    {Spec{Workload: "join", Visits: 7}, "7 visits are too few for 8 maps"},
-		"pages alone":       {Spec{Workload: "join", Pages: 7}, "no size; want a profile (tiny, "},
-		"profile and pages": {Spec{Workload: "join", Profile: "tiny", Pages: 7}, "want one of them"},
-		"negative visits":   {Spec{Workload: "join", Visits: -7}, "-7 visits"},
-		"tag of Hive":       {Spec{Workload: "join", Visits: 8, Settings: []Setting{{"hive.query.tag", "x"}}}, "tag of a run"},
-		"negative maps":     {Spec{Workload: "sort", Profile: "tiny", Maps: -1}, "-1 maps"},
-		"negative reduces":  {Spec{Workload: "sort", Profile: "tiny", Reduces: -1}, "-1 reduces"},
-		"tag as setting":    {Spec{Workload: "sort", Profile: "tiny", Settings: []Setting{{"mapreduce.job.tags", "x"}}}, "tag of a run"},
-		"maps as setting":   {Spec{Workload: "sort", Profile: "tiny", Settings: []Setting{{"mapreduce.job.maps", "4"}}}, "set the number of maps"},
-		"no name":           {Spec{Workload: "sort", Profile: "tiny", Settings: []Setting{{"", "4"}}}, "want a property name"},
-		"name with =":       {Spec{Workload: "sort", Profile: "tiny", Settings: []Setting{{"a=b", "4"}}}, "want a property name"},
-		"name over 2 lines": {Spec{Workload: "sort", Profile: "tiny", Settings: []Setting{{"a\nb", "4"}}}, "want a property name"},
-		"value not text":    {Spec{Workload: "sort", Profile: "tiny", Settings: []Setting{{"a", "\x01"}}}, "want plain text"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			err := tt.spec.Validate()
-			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
-				t.Errorf("error %v; want one with %q", err, tt.want)
-			}
-		})
+	text, err := os.ReadFile("testdata/specs.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []struct {
+		Name, Error string
+		Spec        Spec
+	}
+	if err := yaml.Load(text, &list, yaml.WithKnownFields()); err != nil || len(list) < 70 {
+		t.Fatalf("%d workloads, %v", len(list), err)
+	}
+	for _, c := range list {
+		err := c.Spec.Validate()
+		if c.Error == "" && err != nil || c.Error != "" && (err == nil || !strings.Contains(err.Error(), c.Error)) {
+			t.Errorf("%s: error %v; want one with %q", c.Name, err, c.Error)
+		}
 	}
 }
 
