@@ -32,7 +32,8 @@ func TestAsPrinted(t *testing.T) {
 }
 
 // TestNumbersUsed has each published number and sentence stand in a figure, a claim or among
-// what is not judged, and each figure and claim find the numbers that it asks for.
+// what is not judged, each figure and claim find the numbers that it asks for, and each number
+// that a claim names be published.
 func TestNumbersUsed(t *testing.T) {
 	for _, p := range all() {
 		for _, x := range unused(p) {
@@ -41,6 +42,14 @@ func TestNumbersUsed(t *testing.T) {
 		for _, c := range p.Claims {
 			if strings.Contains(c.Published, "?") {
 				t.Errorf("%s: %s: published %s", p.Name, c.ID, c.Published)
+			}
+			stated, _, _ := strings.Cut(c.Published, " at ")
+			for _, number := range regexp.MustCompile(`\d+(\.\d+)?`).FindAllString(stated, -1) {
+				if !slices.ContainsFunc(p.Numbers, func(n paper.Number) bool {
+					return (strings.TrimPrefix(n.Text, "-") == number || n.Unit == paper.InWords && strings.Contains(n.Text, number)) && (n.Origin != paper.IsDerived || slices.Contains(c.Parts, n.Figure) || strings.Contains(c.Published, "recomputed"))
+				}) {
+					t.Errorf("%s: %s: published %s: no published number is %s", p.Name, c.ID, c.Published, number)
+				}
 			}
 		}
 	}
