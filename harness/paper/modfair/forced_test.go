@@ -6,7 +6,6 @@ import (
 
 	"heddle/harness/paper"
 	"heddle/harness/sched"
-	"heddle/harness/stats"
 )
 
 // TestClaimants simulates other schedulers under Modified's name. None of them has its method, so
@@ -45,38 +44,6 @@ func TestClaimants(t *testing.T) {
 			if x.Bar != nil && x.Bar.Verdict == paper.Holds {
 				t.Errorf("%s in Modified's place: %s beats %s, the best bar, which is as good or better", c.name, x.ID, x.Bar.Best)
 			}
-		}
-	}
-}
-
-// TestRoomHalved has Original at 97 %, and Modified a point above: 2 points are asked for, of which 3
-// are there. With half of that room the claim cannot hold.
-func TestRoomHalved(t *testing.T) {
-	simulate := func(c paper.Case, seed uint64) (paper.Simulation, error) {
-		s := paper.Simulation{Seconds: 100}
-		if s.Locality.Node = 9700 + int(seed%3); c.Scheduler.Label == modified {
-			s.Locality.Node += 100
-		}
-		s.Locality.Off = 10_000 - s.Locality.Node
-		return s, nil
-	}
-	for halved, want := range map[bool]paper.Verdict{false: paper.Direction, true: paper.Ceiling} {
-		p := Paper()
-		p.Claims = slices.Clone(claims)
-		i := slices.IndexFunc(claims, func(c paper.Claim) bool { return c.ID == "F6" })
-		p.Claims[i].Effects = func(d *paper.Data) []paper.Effect {
-			e := claims[i].Effects(d)[0]
-			if halved {
-				e.Room = stats.Estimate{Value: e.Room.Value / 2, Lo: e.Room.Lo / 2, Hi: e.Room.Hi / 2}
-			}
-			return []paper.Effect{e}
-		}
-		r, err := p.Run(t.Context(), paper.Options{Parts: []string{"F6"}, Seed: 1, Seeds: 6, Simulate: simulate})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if c := r.Criteria[0]; c.Verdict != want {
-			t.Errorf("room halved: %v: %s, want %s: %s", halved, c.Verdict, want, c.Note)
 		}
 	}
 }

@@ -146,21 +146,6 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// TestMethod has a claim that a stock setting meets too not need the method.
-func TestMethod(t *testing.T) {
-	for control, needs := range map[float64]bool{60: false, 100: true} {
-		r, err := Paper().Run(t.Context(), paper.Options{Parts: []string{"F1"}, Seed: 1, Seeds: 6, Simulate: times(map[string]float64{
-			original: 100, modified: 50, fifo: 100, "Original, no delay": control, "Modified without M4": 100,
-		}, 2)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := r.Criteria[0].NeededMethod; got != needs {
-			t.Errorf("a control takes %v of 100: the claim needs the method: %v, want %v", control, got, needs)
-		}
-	}
-}
-
 // TestNoMechanismIsOriginal has the modified scheduler without mechanisms give
 // the original's results, simulated.
 func TestNoMechanismIsOriginal(t *testing.T) {
