@@ -102,7 +102,7 @@ func TestThirdPaper(t *testing.T) {
 		args string
 		want []string
 	}{
-		{"paper", []string{"third: Patience pays", "fig1 Local maps", "how long maps take: none, long"}},
+		{"paper", []string{"third Patience pays 1 1 2"}},
 		{"paper third --seeds 6 --runs DIR --run-name third -o DIR/page.html --pictures DIR/pictures", []string{
 			"Patience gains ", "Patient, local % 93.8 [", "Patient, nodes 4.00", "T1 holds ", "T1 matched ", "The bar: local maps above those of Lucky, the best there, ", "skips=4: how patient it is; inferred",
 		}},

@@ -13,6 +13,9 @@ import (
 	"heddle/traces/outfile"
 )
 
+// nameForm is what names of papers look like: they are parts of the names of folders.
+var nameForm = regexp.MustCompile(`^[A-Za-z][\w-]{0,63}$`)
+
 //go:embed begin
 var begin embed.FS
 
@@ -20,7 +23,7 @@ var begin embed.FS
 // paper that can be simulated, with two axes and one claim, for its author to change.
 func Begin(dir, name string) (folder string, err error) {
 	folder = filepath.Join(dir, name)
-	if !regexp.MustCompile(`^[A-Za-z][\w-]{0,63}$`).MatchString(name) {
+	if !nameForm.MatchString(name) {
 		return "", fmt.Errorf("begin paper %q: want a name of letters, digits and -, that begins with a letter", name)
 	}
 	if _, err := os.Lstat(folder); !errors.Is(err, fs.ErrNotExist) {

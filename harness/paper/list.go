@@ -48,24 +48,13 @@ func List(papers []func() *Paper) Papers {
 	return list
 }
 
-// Doc has a table for each paper.
+// Doc has a line for each paper.
 func (list Papers) Doc() doc.Doc {
-	var d doc.Doc
+	t := &doc.Table{Name: "papers", Columns: []string{"paper", "title", "figures", "claims", "axes"}}
 	for _, p := range list {
-		t := &doc.Table{Name: p.Name, Columns: []string{"part", "what it is about"}}
-		for _, x := range append(p.Parts, p.Claims...) {
-			t.Add(doc.Words(x.ID), doc.Words(x.Text))
-		}
-		for _, a := range p.Axes {
-			var values []string
-			for _, v := range a.Values {
-				values = append(values, v.Value)
-			}
-			t.Add(doc.Words(a.Name), doc.Words(a.About+": "+strings.Join(values, ", ")))
-		}
-		d = append(d, doc.Heading(p.Name+": "+p.Title), doc.Text(p.Source), t)
+		t.Add(doc.Words(p.Name), doc.Words(p.Title), doc.Count(len(p.Parts)), doc.Count(len(p.Claims)), doc.Count(len(p.Axes)))
 	}
-	return d
+	return doc.Doc{t, doc.Text("heddle paper NAME judges one, and --json lists figures, claims and axes. heddle paper new NAME begins one of yours.")}
 }
 
 // mostPaperRows is how many rows of a run a page has as a file: it is to be smaller than

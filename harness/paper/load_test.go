@@ -47,6 +47,12 @@ func TestLoadFaults(t *testing.T) {
 			t.Errorf("%q: %v, want %q", more, err, want)
 		}
 	}
+	for _, name := range []string{"../x", "''", "a b"} {
+		files := fstest.MapFS{PaperFile: {Data: []byte("title: X\nname: " + name + "\n")}, NumbersFile: {Data: []byte(someNumbers)}}
+		if _, err := Load(files, Program{}); err == nil || !strings.Contains(err.Error(), "want a title, and a name") {
+			t.Errorf("a paper with the name %s: %v", name, err)
+		}
+	}
 	for file, data := range map[string]string{"a second name": "name: y\n", "designs": "designs: [1]\n"} {
 		if _, err := load(data); err == nil {
 			t.Errorf("%s: no error", file)

@@ -48,8 +48,8 @@ func readPaperFile(files fs.FS) (f *paperFile, err error) {
 		}
 	}()
 	f = &paperFile{}
-	if err = yaml.Load(data, f, yaml.WithKnownFields()); err == nil && (f.Name == "" || f.Title == "") {
-		err = errors.New("want a name and a title")
+	if err = yaml.Load(data, f, yaml.WithKnownFields()); err == nil && (!nameForm.MatchString(f.Name) || f.Title == "") {
+		err = fmt.Errorf("name %q, title %q: want a title, and a name of letters, digits and - that begins with a letter", f.Name, f.Title)
 	}
 	return f, err
 }
