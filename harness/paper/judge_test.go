@@ -3,6 +3,7 @@ package paper
 import (
 	"fmt"
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -14,51 +15,60 @@ func estimate(value, lo, hi float64) stats.Estimate {
 	return stats.Estimate{Value: value, Lo: lo, Hi: hi, N: 20}
 }
 
-// effectCases force every verdict on an effect, each by the values just on both
-// sides of its rule.
-var effectCases = []struct {
+type effectCase struct {
 	name string
 	e    Effect
 	want Verdict
-}{
-	{"the size asked for", Effect{Estimate: estimate(12, 8, 16), Least: 9}, Holds},
-	{"exactly the size", Effect{Estimate: estimate(9, 8, 10), Least: 9}, Holds},
-	{"narrow above", Effect{Estimate: estimate(9.2, 9.1, 9.3), Least: 9}, Holds},
-	{"sign alone", Effect{Estimate: estimate(1, 0.5, 1.5)}, Holds},
-	{"a ratio in its band", Effect{Estimate: estimate(2.2, 1.8, 2.6), None: 1, Least: 1.5, Most: 3.5}, Holds},
-	{"at the end of the band", Effect{Estimate: estimate(3.5, 1.8, 4.6), None: 1, Least: 1.5, Most: 3.5}, Holds},
-	{"beyond the band", Effect{Estimate: estimate(3.6, 3.4, 3.8), None: 1, Least: 1.5, Most: 3.5}, Direction},
-	{"too small", Effect{Estimate: estimate(5, 3, 7), Least: 9}, Direction},
-	{"too small or just the size", Effect{Estimate: estimate(5, 1, 10), Least: 9}, Direction},
-	{"too small, with room", Effect{Estimate: estimate(5, 3, 7), Least: 9, Room: Exactly(9.5), RoomWhy: "x"}, Direction},
-	{"too small, without room", Effect{Estimate: estimate(5, 3, 7), Least: 9, Room: Exactly(9), RoomWhy: "x"}, Ceiling},
-	{"none, without room", Effect{Estimate: estimate(0, -0.1, 0.1), Room: Exactly(0), RoomWhy: "x"}, Ceiling},
-	{"a room that is not known", Effect{Estimate: estimate(0, -0.1, 0.1), Room: Exactly(-5)}, Fails},
-	{"a room that may be enough", Effect{Estimate: estimate(5, 3, 7), Least: 9, Room: estimate(8, 6, 9.1), RoomWhy: "x"}, Direction},
-	{"a room that is surely too small", Effect{Estimate: estimate(5, 3, 7), Least: 9, Room: estimate(8, 6, 8.9), RoomWhy: "x"}, Ceiling},
-	{"a room without bounds", Effect{Estimate: estimate(5, 3, 7), Least: 9, Room: stats.Estimate{Value: 8, Lo: math.Inf(-1), Hi: math.Inf(1)}, RoomWhy: "x"}, Direction},
-	{"equal", Effect{Estimate: estimate(1, -1, 2), Band: [2]float64{-2, 2}}, Holds},
-	{"equal or above the band", Effect{Estimate: estimate(1, -1, 2.1), Band: [2]float64{-2, 2}}, NotTestable},
-	{"equal or below the band", Effect{Estimate: estimate(-1, -2.1, 0), Band: [2]float64{-2, 2}}, NotTestable},
-	{"above the band", Effect{Estimate: estimate(3, 2.1, 4), Band: [2]float64{-2, 2}}, Reversed},
-	{"below the band", Effect{Estimate: estimate(-3, -4, -2.1), Band: [2]float64{-2, 2}}, Reversed},
-	{"equal without bounds", Effect{Estimate: estimate(0, math.Inf(-1), math.Inf(1)), Band: [2]float64{-2, 2}}, NotTestable},
-	{"holds in spite of the room", Effect{Estimate: estimate(12, 8, 16), Least: 9, Room: Exactly(8), RoomWhy: "x"}, Holds},
-	{"nothing, however narrow", Effect{Estimate: estimate(0, -0.01, 0.01)}, Fails},
-	{"no worse by more than a little, or worse", Effect{Estimate: estimate(0, -0.03, 0.04), None: -0.02, Least: -0.02}, NotTestable},
-	{"no worse by more than a little", Effect{Estimate: estimate(0, -0.01, 0.04), None: -0.02, Least: -0.02}, Holds},
-	{"a proven value", Effect{Estimate: Exactly(0.3), Least: 0.2}, Holds},
-	{"nothing, no width", Effect{Estimate: estimate(0, 0, 0)}, Fails},
-	{"nothing, and not the size", Effect{Estimate: estimate(1, -1, 3), Least: 9}, Fails},
-	{"nothing or the size, without room", Effect{Estimate: estimate(4, -1, 9), Least: 9, Room: Exactly(8), RoomWhy: "x"}, Ceiling},
-	{"nothing or the size", Effect{Estimate: estimate(5, -1, 11), Least: 9}, NotTestable},
-	{"nothing or just the size", Effect{Estimate: estimate(4, -1, 9), Least: 9}, NotTestable},
-	{"the opposite", Effect{Estimate: estimate(-2, -3, -1), Least: 9}, Reversed},
-	{"the opposite without room", Effect{Estimate: estimate(-2, -3, -1), Least: 9, Room: Exactly(1), RoomWhy: "x"}, Reversed},
-	{"a ratio below one", Effect{Estimate: estimate(0.5, 0.2, 0.8), None: 1, Least: 1.5}, Reversed},
-	{"a ratio about one", Effect{Estimate: estimate(1, 0.9, 1.1), None: 1, Least: 1.5}, Fails},
-	{"no bounds", Effect{Estimate: estimate(1, math.Inf(-1), math.Inf(1))}, NotTestable},
-	{"no value", Effect{Estimate: estimate(math.NaN(), math.Inf(-1), math.Inf(1))}, NotTestable},
+}
+
+// effectCases force every verdict on an effect, each by the values just on both
+// sides of its rule.
+var effectCases = readEffects("testdata/effects.txt")
+
+func readEffects(file string) (list []effectCase) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		panic(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		x := strings.Split(strings.TrimSpace(line), ": ")
+		if len(x) != 3 {
+			continue
+		}
+		c := effectCase{name: x[1], want: Verdict(x[0])}
+		for i, field := range strings.Split(x[2], ", ") {
+			if i == 0 {
+				field = "is " + field
+			}
+			words := strings.Fields(field)
+			var n [3]float64
+			k, _ := fmt.Sscan(strings.Join(words[1:], " "), &n[0], &n[1], &n[2])
+			is := estimate(n[0], n[1], n[2])
+			if k == 1 {
+				is = Exactly(n[0])
+			}
+			switch words[0] {
+			case "is":
+				c.e.Estimate = is
+			case "none":
+				c.e.None = n[0]
+			case "least":
+				c.e.Least = n[0]
+			case "most":
+				c.e.Most = n[0]
+			case "band":
+				c.e.Band = [2]float64(n[:2])
+			case "unknown":
+				c.e.Room = is
+			case "room":
+				c.e.Room, c.e.RoomWhy = is, "x"
+			default:
+				panic(line)
+			}
+		}
+		list = append(list, c)
+	}
+	return list
 }
 
 // wrong returns the first case that the rules get wrong, "" if none.
@@ -76,14 +86,7 @@ func TestVerdicts(t *testing.T) {
 		t.Error(text)
 	}
 	for _, v := range Verdicts {
-		if !slices.ContainsFunc(effectCases, func(c struct {
-			name string
-			e    Effect
-			want Verdict
-		},
-		) bool {
-			return c.want == v
-		}) {
+		if !slices.ContainsFunc(effectCases, func(c effectCase) bool { return c.want == v }) {
 			t.Errorf("no case forces %s", v)
 		}
 	}
