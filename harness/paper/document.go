@@ -18,10 +18,9 @@ func (r *Report) Doc() doc.Doc {
 			preview(r.Preview, r.Seeds), r.Reading+besides(r.Changed), r.Seeds, r.Seed)),
 	}
 	d = append(d, claims(r.Criteria)...)
-	if lines := strings.Split(r.Summary, "\n"); len(lines) > 1 {
-		d = append(d, &doc.Fold{Title: "What explains the results", Parts: doc.Doc{doc.List(lines)}})
-	} else if r.Summary != "" {
-		d = append(d, &doc.Fold{Title: "What explains the results", Parts: doc.Doc{doc.Text(r.Summary)}})
+	if r.Summary != "" {
+		lines := strings.Split(r.Summary, "\n")
+		d = append(d, doc.Heading("What explains the results"), doc.Text(lines[0]), doc.List(lines[1:]))
 	}
 	for _, f := range r.Figures {
 		d = append(d, f.parts()...)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -177,7 +178,11 @@ func (l *loader) filled(text string) string {
 			return b.String() + text
 		}
 		parts := append(strings.Split(in, "; "), "", "")
-		b.WriteString(before + l.Numbers.Text(parts[0], parts[1], parts[2:max(3, len(parts)-2)]...))
+		stated := l.Numbers.Text(parts[0], parts[1], parts[2:max(3, len(parts)-2)]...)
+		if strings.Contains(stated, unstated) {
+			l.fail(fmt.Errorf("%s states not all of {%s}", NumbersFile, in))
+		}
+		b.WriteString(before + stated)
 		text = after
 	}
 }
@@ -305,7 +310,9 @@ func (l *loader) effects(x effectFile, design string) (list []func(*Data, string
 		}
 		if y.Third != "" {
 			y.Least = l.Numbers.Third(threeOf(y.Third))
-			y.published = l.Numbers.Value(threeOf(y.Third))
+			if y.published = l.Numbers.Value(threeOf(y.Third)); math.IsNaN(y.published) {
+				l.fail(fmt.Errorf("third: %s has no number %q", NumbersFile, y.Third))
+			}
 		}
 		list = append(list, l.effect(&y))
 	}

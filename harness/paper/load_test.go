@@ -36,12 +36,15 @@ func TestLoadFaults(t *testing.T) {
 		"measures: [{name: M, go: away}]":                    `no estimate "away"`,
 		"axes: [{name: A}]":                                  "axis A: it has no values",
 		"axes: [{name: A, values: [[1, guessed]]}]":          `mark of 1 "guessed"`,
-		"bars: [Other]":                                      `bar "Other"`,
-		"setup: {colour: red}":                               "no such property",
-		"setup: {nodes: 0}":                                  "1 to 10,000 nodes",
-		"setup: {maps: 900000}":                              "at most 1000000 tasks",
-		"controls: [{label: C, model: none}]":                "read paper x: C: ",
-		"readings: [1]":                                      "want a mapping",
+		"bars: [Other]":                                      `bar "Other": not known: there are Mine`,
+		"axes: [{name: maps, values: [[9, ours]]}, {name: nodes, values: [[many, ours]]}]": "axis nodes: set nodes=many",
+		"claims: [{id: C, text: '{f1; Mine; small}', asks: [{is: 1}]}]":                    "states not all of {f1; Mine; small}",
+		"claims: [{id: C, asks: [{is: 1, third: f1; Mine; small}]}]":                       `no number "f1; Mine; small"`,
+		"setup: {colour: red}":                "no such property",
+		"setup: {nodes: 0}":                   "1 to 10,000 nodes",
+		"setup: {maps: 900000}":               "at most 1000000 tasks",
+		"controls: [{label: C, model: none}]": "read paper x: C: ",
+		"readings: [1]":                       "want a mapping",
 	} {
 		if _, err := load(more); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", more, err, want)

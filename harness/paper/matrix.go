@@ -229,7 +229,7 @@ func (m *Matrix) printedSentence(list []Criterion) string {
 	if holds == "0" {
 		holds = "none"
 	}
-	text := fmt.Sprintf("Read as printed, %s of the paper's %d claims hold in the simulator", holds, len(list))
+	text := fmt.Sprintf("Read as printed, %s of the paper's %s in the simulator", holds, several(len(list), "claim holds", "claims hold"))
 	if rest := joined(others...); rest != "" {
 		text += "; " + rest
 	}
@@ -286,17 +286,17 @@ func (m *Matrix) methodSentence() string {
 	}
 	if without == 0 && untold > 0 {
 		return fmt.Sprintf(
-			"Claims about %s come out %d times, in size or in direction; in %d of these the seeds do not tell it from another in its place.",
+			"Claims about %s come out in %s, in size or in direction; in %d of these the seeds do not tell it from another in its place.",
 			m.claimant,
-			met,
+			several(met, "case", "cases"),
 			untold,
 		)
 	}
 	if without == 0 {
 		return fmt.Sprintf(
-			"Claims about %s come out %d times, in size or in direction, and need its method: no other scheduler in its place does as well.",
+			"Claims about %s come out in %s, in size or in direction, and need its method: no other scheduler in its place does as well.",
 			m.claimant,
-			met,
+			several(met, "case", "cases"),
 		)
 	}
 	reason := fmt.Sprintf("another scheduler in its place does as well (%s)", strings.Join(list, ", "))
@@ -304,9 +304,9 @@ func (m *Matrix) methodSentence() string {
 		reason += fmt.Sprintf(", or it gains too little over the best of those that anybody could use (in %d)", bars)
 	}
 	return fmt.Sprintf(
-		"Claims about %s come out %d times, in size or in direction; in %d of these, %s, so that the claim does not need its method.",
+		"Claims about %s come out in %s, in size or in direction; in %d of these, %s, so that the claim does not need its method.",
 		m.claimant,
-		met,
+		several(met, "case", "cases"),
 		without,
 		reason,
 	)

@@ -15,7 +15,7 @@ var meanings = map[Verdict]struct{ means, one, several string }{
 	Holds:       {"the effect is shown, of the size asked for", "holds", "hold"},
 	Direction:   {"the sign is as claimed; the size, or all of an order, is not", "has the direction alone", "have the direction alone"},
 	Fails:       {"no effect as claimed is shown; a check is wrong", "fails", "fail"},
-	Reversed:    {"the opposite is shown", "is reversed", "are reversed"},
+	Reversed:    {"the opposite is shown, or a value outside of the two between which it should lie", "is reversed", "are reversed"},
 	Ceiling:     {"nothing can have an effect of the size asked for here", "has no room (ceiling)", "have no room (ceiling)"},
 	NotTestable: {"the interval of these seeds is too wide to tell", "is not testable", "are not testable"},
 }
@@ -42,7 +42,8 @@ func (r *Report) opening() doc.Lead {
 	}
 	if n := count(r.Criteria, func(c Criterion) bool { return c.AboutMethod && c.Verdict.met() > 0 }); n > 0 {
 		need := count(r.Criteria, func(c Criterion) bool { return c.NeededMethod })
-		text := fmt.Sprintf("the paper's method is shown to be needed for %d of the %d that come out with it", need, n)
+		text := fmt.Sprintf("%s in size or in direction, of which %s to need its method",
+			several(n, "claim about the paper's scheduler comes out", "claims about the paper's scheduler come out"), several(need, "is shown", "are shown"))
 		if untold := count(r.Criteria, func(c Criterion) bool { return c.MethodUntold }); untold > 0 {
 			text += fmt.Sprintf("; for %d the seeds do not tell", untold)
 		}
@@ -102,11 +103,11 @@ func several(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// published returns what the paper states, with the unit of ours where it is one number
-// of the effect that is shown.
+// published returns what the paper states, with the unit of the first effect where it is
+// one number.
 func (c *Criterion) published() string {
-	if _, is := statedNumber(c.Published); is && c.Rests == 0 {
-		return strings.TrimSpace(c.Published + " " + c.Unit)
+	if _, is := statedNumber(c.Published); is && len(c.Effects) > 0 {
+		return strings.TrimSpace(c.Published + " " + c.Effects[0].Unit)
 	}
 	return c.Published
 }

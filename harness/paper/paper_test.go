@@ -515,7 +515,7 @@ func TestOpening(t *testing.T) {
 	r := &Report{Criteria: []Criterion{
 		c("C1", Judged, Reversed, "A < B"), c("C2", Judged, Fails, "26.54"), needed, c("K1", Check, NotTestable, "-"), c("R1", ReportOnly, "", "7"),
 	}}
-	want := "Of 3 claims 1 holds, 1 fails and 1 is reversed. Of 1 check none holds and 1 is not testable. 1 row is only reported, and in no count. The paper's method is shown to be needed for 1 of the 1 that come out with it. " +
+	want := "Of 3 claims 1 holds, 1 fails and 1 is reversed. Of 1 check none holds and 1 is not testable. 1 row is only reported, and in no count. 1 claim about the paper's scheduler comes out in size or in direction, of which 1 is shown to need its method. " +
 		"C2, time saved: published 26.54 %, ours 3.00 % [2.00, 4.00]."
 	if got := string(r.opening()); got != want {
 		t.Errorf("%q\nwant\n%q", got, want)

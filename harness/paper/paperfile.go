@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v4"
 
@@ -164,7 +165,7 @@ func (l *loader) check(f *paperFile) {
 	known := func(what string, names []string, among []string) {
 		for _, name := range names {
 			if !slices.Contains(among, name) {
-				l.fail(fmt.Errorf("%s %q: %w", what, name, ErrUnknown))
+				l.fail(fmt.Errorf("%s %q: %w: there are %s", what, name, ErrUnknown, strings.Join(among, ", ")))
 			}
 		}
 	}
@@ -178,6 +179,12 @@ func (l *loader) check(f *paperFile) {
 		}
 		for _, v := range a.Values {
 			known("mark of "+v.Value, []string{string(v.Mark)}, []string{string(Printed), string(Code), string(Inferred), string(Ours)})
+			if l.code.Setup == nil {
+				one := *l.Paper
+				one.Axes = []Axis{a}
+				_, err := one.data(nil, Reading{}, map[string]string{a.key(): v.Value}, nil)
+				l.fail(err)
+			}
 		}
 	}
 	for _, x := range l.Designs {

@@ -164,16 +164,19 @@ func (n Numbers) Third(figure, row, column string) float64 {
 	return n.Value(figure, row, column) / 3
 }
 
+// unstated is the text of a number that the paper does not state.
+const unstated = "?"
+
 // Text returns numbers of one row for people to read: as printed, with what follows
 // from other numbers of the paper where that is not the same. A number that the paper
-// does not state is "?".
+// does not state is unstated.
 func (n Numbers) Text(figure, row string, columns ...string) string {
 	var list []string
 	for _, column := range columns {
 		printed, derived := n.find(figure, row, column)
 		switch {
 		case printed == nil && derived == nil:
-			list = append(list, "?")
+			list = append(list, unstated)
 		case printed == nil:
 			list = append(list, derived.Text+" (derived)")
 		case derived == nil || derived.Value == printed.Value:

@@ -25,8 +25,9 @@ func explain(d *paper.Data) string {
 	)
 	if heavy := is("tasks[runs: learning; TextWriter]"); heavy > kinds[0].tasks {
 		text += fmt.Sprintf(
-			" Heavy jobs run more tasks than published (TextWriter %.2f; L1), since a load average of a minute shows late what a start does.",
-			heavy,
+			" Heavy jobs run more tasks than published (TextWriter %.2f; L1), since a load average of a minute shows late what a start does; the "+
+				"load is %.2f times a target of 4 (L4b).",
+			heavy, is("ofTargetAll1[targets: learning; 1]"),
 		)
 	}
 	if first, sixth := 100*is("peak1[again: learning]"), 100*is("peak6[again: learning]"); first > sixth {

@@ -59,7 +59,7 @@ func whoIsLate(d *paper.Data) (effects []paper.Effect) {
 		}
 		effects = append(effects,
 			paper.Effect{What: fmt.Sprintf("jobs that are late with %s and not with %s", x[0], x[1]), Unit: "%", Estimate: stats.Mean(shares)},
-			paper.Effect{What: "their median lateness", Unit: "s", Estimate: stats.Mean(medians)})
+			paper.Effect{What: fmt.Sprintf("median lateness of jobs that are late with %s alone", x[0]), Unit: "s", Estimate: stats.Mean(medians)})
 	}
 	return effects
 }

@@ -26,8 +26,9 @@ func explain(d *paper.Data) string {
 		"The published saving over Greedy of up to %g %% is %s: RHC saves %s, and no rule can save more than %s. "+
 		"What comes near are strongly skewed sizes, which the text allows and does not say: with one large job of ten RHC saves %s, of at "+
 		"most %s. In RHC's place at that load: the law of the next job's reduce tasks saves %s; a constant probability of 1/8 %s and of "+
-		"1/4 %s, so that the estimate of the load is not needed; as many jobs deferred blindly %s.",
+		"1/4 %s, so that the estimate of the load is not needed; as many jobs deferred blindly %s. Where jobs with more data take longer (H4), "+
+		"RHC saves %s: the small jobs, which leave slots to the next one, then end sooner than RHC expects.",
 		over("loads", random, claimant), over("loads", random, greedy), published, became, instead(claimant), instead(lowest),
 		over("skewed", greedy, claimant), over("skewed", greedy, lowest),
-		instead("law of R"), instead("constant 1/8"), instead("constant 1/4"), instead("coin"))
+		instead("law of R"), instead("constant 1/8"), instead("constant 1/4"), instead("coin"), over("correlated", greedy, claimant))
 }
