@@ -40,12 +40,9 @@ var elsewhere = []struct{ command, why string }{
 	{"run --record-observations", "needs a cluster; a simulation steers none"},
 	{"run --cluster", "needs that cluster"},
 	{"sweep --on", "needs a cluster"},
-	{"paper clqlmrs --live --dry-run", ""},
-	{"paper clqlmrs --live", "needs a cluster"},
 	{"paper clqlmrs --quick -o", "is long for a page of examples; the tests of harness/paper write such pages"},
 	{"paper clqlmrs --matrix", "takes both cores for minutes; the tests of harness/paper have matrices"},
 	{"paper rhc --matrix", "takes both cores for a minute; the tests of harness/paper have matrices"},
-	{"paper clqlmrs --live-run", "needs a run of a cluster; the tests of harness/paper"},
 }
 
 // TestPages reads all pages of the tree. Each heddle command in a code block is

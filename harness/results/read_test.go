@@ -109,6 +109,7 @@ func TestNoResult(t *testing.T) {
 		want   string
 	}{
 		"another's name":     {func(x *Trial) { x.Name = "r02-sort-yarn" }, `belong to trial "r01-sort-yarn"`},
+		"another model":      {func(x *Trial) { x.Model = "fifo" }, `and model "fifo" belong to trial`},
 		"another repeat":     {func(x *Trial) { x.Repeat = 2 }, "repeat 2"},
 		"negative makespan":  {func(x *Trial) { x.MakespanMs = -1 }, "makespanMs: -1: want 0 or more"},
 		"negative input":     {func(x *Trial) { x.InputBytes = -1 }, "inputBytes: -1: want 0 or more"},

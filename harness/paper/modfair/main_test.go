@@ -18,7 +18,7 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-var numbers, claims = Paper().Numbers, Paper().Claims
+var numbers = Paper().Numbers
 
 // schedulerOf returns the parameters of the paper's scheduler with a label.
 func schedulerOf(label string) sched.Params {
