@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -11,28 +10,6 @@ import (
 // oneRepeat is a finished run of wordcount under two models, made by the tests
 // of package compare.
 const oneRepeat = "../harness/compare/testdata/run"
-
-func TestCompareExitCodes(t *testing.T) {
-	for _, c := range []struct {
-		code int
-		args []string
-	}{
-		{0, []string{oneRepeat}},
-		{0, []string{"--metric", "makespan", oneRepeat, "--json"}},
-		{0, []string{oneRepeat, "--metric", "cacheLocal", "--apart"}},
-		{0, []string{"--benchfmt", oneRepeat}},
-		{exitUsage, nil},
-		{exitUsage, []string{t.TempDir()}},
-		{exitUsage, []string{oneRepeat, oneRepeat}},
-		{exitUsage, []string{oneRepeat, "--metric", "speed"}},
-		{exitUsage, []string{oneRepeat, "--json", "--benchfmt"}},
-		{exitUsage, []string{oneRepeat, "--jason"}},
-	} {
-		if got := run(context.Background(), append([]string{"heddle", "compare"}, c.args...)); got != c.code {
-			t.Errorf("compare %q ends with code %d, want %d", c.args, got, c.code)
-		}
-	}
-}
 
 // TestCompareJSON reads the answer as another program does.
 func TestCompareJSON(t *testing.T) {

@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -137,44 +136,6 @@ func TestScripts(t *testing.T) {
 			},
 		},
 	})
-}
-
-// TestTraceExitCodes has what scripts do not see: which code a failure has.
-func TestTraceExitCodes(t *testing.T) {
-	folder := t.TempDir()
-	whole, cut, text := filepath.Join(folder, "run.trace"), filepath.Join(folder, "cut.trace"), filepath.Join(folder, "odd.txt")
-	if err := tracefile.WriteFile(whole, traces.Header{}, realEvents(t)); err != nil {
-		t.Fatal(err)
-	}
-	data, err := os.ReadFile(whole)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for path, content := range map[string][]byte{cut: data[:len(data)-9], text: []byte("text")} {
-		if err := os.WriteFile(path, content, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, c := range []struct {
-		code int
-		args []string
-	}{
-		{0, []string{"info", whole}},
-		{0, []string{"info", cut}},
-		{0, []string{"check", whole}},
-		{exitFailed, []string{"check", cut}},
-		{exitUsage, []string{"check", text}},
-		{exitUsage, []string{"info", text}},
-		{exitUsage, []string{"info", filepath.Join(folder, "missing")}},
-		{exitUsage, []string{"info"}},
-		{exitUsage, []string{"info", "--no-such-flag", whole}},
-		{exitUsage, []string{"export", whole}},
-		{exitUsage, []string{"cut", whole}},
-	} {
-		if got := run(context.Background(), append([]string{"heddle", "trace"}, c.args...)); got != c.code {
-			t.Errorf("trace %v ends with code %d, want %d", c.args, got, c.code)
-		}
-	}
 }
 
 func realEvents(t *testing.T) []traces.Event {
