@@ -44,7 +44,7 @@ func TestNumbersUsed(t *testing.T) {
 				t.Errorf("%s: %s: published %s", p.Name, c.ID, c.Published)
 			}
 			stated, _, _ := strings.Cut(c.Published, " at ")
-			for _, number := range regexp.MustCompile(`\d+(\.\d+)?`).FindAllString(stated, -1) {
+			for _, number := range regexp.MustCompile(`\b\d+(\.\d+)?`).FindAllString(stated, -1) {
 				if !slices.ContainsFunc(p.Numbers, func(n paper.Number) bool {
 					return (strings.TrimPrefix(n.Text, "-") == number || n.Unit == paper.InWords && strings.Contains(n.Text, number)) && (n.Origin != paper.IsDerived || slices.Contains(c.Parts, n.Figure) || strings.Contains(c.Published, "recomputed"))
 				}) {
