@@ -26,6 +26,7 @@ var forced = []struct {
 	gainInB       float64
 }{
 	{"F6", paper.Direction, map[string]float64{original: 30, modified: 31}, nil, 0, 0},
+	{"F6", paper.Direction, map[string]float64{original: 97, modified: 98}, nil, 0, 0}, // of 2 points that are asked for 3 are there
 	{"F6", paper.Fails, map[string]float64{original: 30, modified: 30}, nil, 0, 0},
 	{"F6", paper.Reversed, map[string]float64{original: 30, modified: 27}, nil, 0, 0},
 	{"F6", paper.Ceiling, map[string]float64{original: 99, modified: 99}, nil, 0, 0},
