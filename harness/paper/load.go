@@ -309,8 +309,8 @@ func (l *loader) effects(x effectFile, design string) (list []func(*Data, string
 			y.at, y.by = at, l.formula(y.Near[1])
 		}
 		if y.Third != "" {
-			y.Least = l.Numbers.Third(threeOf(y.Third))
-			if y.published = l.Numbers.Value(threeOf(y.Third)); math.IsNaN(y.published) {
+			y.published = l.Numbers.Value(threeOf(y.Third))
+			if y.Least = y.published / 3; math.IsNaN(y.Least) {
 				l.fail(fmt.Errorf("third: %s has no number %q", NumbersFile, y.Third))
 			}
 		}
@@ -377,14 +377,19 @@ func (l *loader) effect(x *effectFile) func(*Data, string) Effect {
 			e.Band = [2]float64{x.at - by, x.at + by}
 		}
 		if room != nil {
-			e.Room, e.RoomWhy = s.estimate(room), l.computed(s, with.Replace(x.Why))
+			e.Room, e.RoomWhy = s.estimate(room), s.computed(with.Replace(x.Why))
 		}
 		return e
 	}
 }
 
+// Filled returns a text in which each <formula> is its value; terms name their designs.
+func (d *Data) Filled(text string) string {
+	return (&scope{d, "", strings.NewReplacer()}).computed(text)
+}
+
 // computed returns a text in which each <formula> is its value.
-func (l *loader) computed(s *scope, text string) string {
+func (s *scope) computed(text string) string {
 	for {
 		before, rest, ok := strings.Cut(text, "<")
 		in, after, closed := strings.Cut(rest, ">")

@@ -284,32 +284,18 @@ func (m *Matrix) methodSentence() string {
 			list = append(list, fmt.Sprintf("%s in %d", name, by[i]))
 		}
 	}
-	if without == 0 && untold > 0 {
-		return fmt.Sprintf(
-			"Claims about %s come out in %s, in size or in direction; in %d of these the seeds do not tell it from another in its place.",
-			m.claimant,
-			several(met, "case", "cases"),
-			untold,
-		)
-	}
-	if without == 0 {
-		return fmt.Sprintf(
-			"Claims about %s come out in %s, in size or in direction, and need its method: no other scheduler in its place does as well.",
-			m.claimant,
-			several(met, "case", "cases"),
-		)
+	text := fmt.Sprintf("Claims about %s come out in %s, in size or in direction", m.claimant, several(met, "case", "cases"))
+	switch {
+	case without == 0 && untold > 0:
+		return fmt.Sprintf("%s; in %d of these the seeds do not tell it from another in its place.", text, untold)
+	case without == 0:
+		return text + ", and need its method: no other scheduler in its place does as well."
 	}
 	reason := fmt.Sprintf("another scheduler in its place does as well (%s)", strings.Join(list, ", "))
 	if bars > 0 {
 		reason += fmt.Sprintf(", or it gains too little over the best of those that anybody could use (in %d)", bars)
 	}
-	return fmt.Sprintf(
-		"Claims about %s come out in %s, in size or in direction; in %d of these, %s, so that the claim does not need its method.",
-		m.claimant,
-		several(met, "case", "cases"),
-		without,
-		reason,
-	)
+	return fmt.Sprintf("%s; in %d of these, %s, so that the claim does not need its method.", text, without, reason)
 }
 
 // moversSentences says between which values each measure lies, and which axis

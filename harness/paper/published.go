@@ -158,12 +158,6 @@ func (n Numbers) Value(figure, row, column string) float64 {
 	return math.NaN()
 }
 
-// Third returns a third of a number. We ask for so much of an effect whose size a
-// paper prints.
-func (n Numbers) Third(figure, row, column string) float64 {
-	return n.Value(figure, row, column) / 3
-}
-
 // unstated is the text of a number that the paper does not state.
 const unstated = "?"
 

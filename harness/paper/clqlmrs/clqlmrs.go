@@ -9,7 +9,6 @@ package clqlmrs
 
 import (
 	"embed"
-	"fmt"
 
 	"heddle/harness/paper"
 	"heddle/harness/stats"
@@ -41,12 +40,10 @@ func Paper() *paper.Paper {
 		},
 		// It says what the learner gives up, and where the time of maps goes, for the first application and for one that sorts.
 		Explain: func(d *paper.Data) string {
-			cached := func(rate, label string) string { return paper.Text(d.Estimate(rate+"[apps: "+label+"]"), "%") }
-			return fmt.Sprintf("CLQLMRS reads %s of its maps' blocks from a cache, ACL %s, FIFO %s, and the control matching, which learns nothing, "+
-				"%s; %s are cached. With reward=cumulative, as the formulas are printed, the locality that most tasks have had pays most: that "+
-				"of the disk, for which cache hits are given up. What that costs is in the times of maps:\n",
-				cached("cache", "CLQLMRS"), cached("cache", "ACL"), cached("cache", "FIFO"), cached("cache", "matching"),
-				cached("cachedAnywhere", "FIFO")) + d.WhereTimeGoes("apps", []int{0, 1}, "FIFO", "ACL", "CLQLMRS", "cached first", "random")
+			return d.Filled("CLQLMRS reads <cache[apps: CLQLMRS]> % of its maps' blocks from a cache, ACL <cache[apps: ACL]>, FIFO <cache[apps: FIFO]>, "+
+				"and the control matching, which learns nothing, <cache[apps: matching]>; <cachedAnywhere[apps: FIFO]> % are cached. With "+
+				"reward=cumulative, as the formulas are printed, the locality that most tasks have had pays most: that of the disk, for which "+
+				"cache hits are given up. What that costs is in the times of maps:\n") + d.WhereTimeGoes("apps", []int{0, 1}, "FIFO", "ACL", "CLQLMRS", "cached first", "random")
 		},
 	})
 }

@@ -30,15 +30,12 @@ func explain(d *paper.Data) string {
 			heavy, is("ofTargetAll1[targets: learning; 1]"),
 		)
 	}
-	if first, sixth := 100*is("peak1[again: learning]"), 100*is("peak6[again: learning]"); first > sixth {
-		text += fmt.Sprintf(
-			" Before it has seen an overload, the classifier refuses nothing. So nodes get too much at first, and not too little: the highest "+
-				"load is %.0f %% of the target in the first run of WordCount on 70 GB and %.0f %% in the sixth (L10), and the first run is not "+
-				"longer (%.1f and %.1f min; L6, L8). The load sways about the target: nodes are overloaded at %.0f and %.0f %% of the "+
-				"heartbeats (L9), and at %.0f %% by the rule.",
-			first, sixth, is("minutes1[again: learning]"), is("minutes6[again: learning]"),
-			is("over1[again: learning]"), is("over6[again: learning]"), is("over6[again: rule]"),
-		)
+	if is("peak1[again: learning]") > is("peak6[again: learning]") {
+		text += d.Filled(" Before it has seen an overload, the classifier refuses nothing. So nodes get too much at first, and not too little: " +
+			"the highest load is <100 * peak1[again: learning]> % of the target in the first run of WordCount on 70 GB and " +
+			"<100 * peak6[again: learning]> % in the sixth (L10), and the first run is not longer (<minutes1[again: learning]> and " +
+			"<minutes6[again: learning]> min; L6, L8). The load sways about the target: nodes are overloaded at <over1[again: learning]> and " +
+			"<over6[again: learning]> % of the heartbeats (L9), and at <over6[again: rule]> % by the rule.")
 	}
 	if got, byRule := is("ofTargetAll1[targets: learning; 4]"), is("ofTargetAll1[targets: rule; 4]"); got < .8*byRule {
 		text += fmt.Sprintf(
@@ -48,10 +45,7 @@ func explain(d *paper.Data) string {
 			got, byRule,
 		)
 	}
-	return text + fmt.Sprintf(
-		" Within a run of one job only load and number of tasks vary. With jobs of all types at a time %.0f %% of the decisions are right, "+
-			"%.0f %% with all hints equal, which leave fewer values new, and %.0f %% by the rule.",
-		is("rightPct[hints: learning; judged after 1]"),
-		is("rightPct[hints: learning, hints equal; judged after 1]"), is("rightPct[hints: rule; judged after 1]"),
-	)
+	return text + d.Filled(" Within a run of one job only load and number of tasks vary. With jobs of all types at a time "+
+		"<rightPct[hints: learning; judged after 1]> % of the decisions are right, <rightPct[hints: learning, hints equal; judged after 1]> % "+
+		"with all hints equal, which leave fewer values new, and <rightPct[hints: rule; judged after 1]> % by the rule.")
 }

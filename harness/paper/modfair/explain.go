@@ -14,31 +14,21 @@ import (
 // from. All of it is computed from the reading's data.
 func explain(d *paper.Data) string {
 	gain := func(a, b string) string {
-		return fmt.Sprintf("%s in A and %s in B", signed(savedIn(d, "A", a, b)), signed(savedIn(d, "B", a, b)))
+		return fmt.Sprintf("%s in A and %s in B", paper.Text(savedIn(d, "A", a, b), "%"), paper.Text(savedIn(d, "B", a, b), "%"))
 	}
 	_, price := d.Price("A", original, paper.RemoteMap)
-	g := d.Grid("B", modified)
-	node, rack := stats.Mean(
-		g.Mean(modified, paper.Noted("nodeDelayMs")),
-	).Value, stats.Mean(
-		g.Mean(modified, paper.Noted("rackDelayMs")),
-	).Value
 	return strings.Join([]string{
 		fmt.Sprintf(
-			"Against Original, Modified changes the mean turnaround by %s; the paper has %s and %s.",
+			"Against Original, Modified saves %s of the mean turnaround; the paper has %.1f and %.1f.",
 			gain(original, modified),
-			percent(d.Stated("waterfall", "A", modified)),
-			percent(d.Stated("waterfall", "B", modified)),
+			-d.Stated("waterfall", "A", modified),
+			-d.Stated("waterfall", "B", modified),
 		),
-		fmt.Sprintf(
-			"M4's delays begin at 3000 ms and end at %.0f and %.0f ms in B: M4 alone differs from Original without any wait for locality by %s.",
-			node,
-			rack,
-			gain("Original, no delay", "m4 alone"),
-		),
+		d.Filled("M4's delays begin at 3000 ms and end at <nodeDelayMs[B: Modified]> and <rackDelayMs[B: Modified]> ms in B: against Original " +
+			"without any wait for locality, M4 alone saves " + gain("Original, no delay", "m4 alone") + "."),
 		conclusion(d),
-		fmt.Sprintf("FIFO takes %s of the mean turnaround of Modified in B (F3): jobs of similar size end earlier in the mean one after the "+
-			"other than if they share slots.", paper.Text(d.Estimate("100 * time[B: FIFO] / time[B: Modified]"), "%")),
+		d.Filled("FIFO takes <100 * time[B: FIFO] / time[B: Modified]> % of the mean turnaround of Modified in B (F3): jobs of similar size " +
+			"end earlier in the mean one after the other than if they share slots."),
 		layout(d),
 		fmt.Sprintf("A map whose input is on another node takes %s longer.", paper.Text(price, "%")),
 		ceiling(d),
@@ -107,17 +97,4 @@ func ceiling(d *paper.Data) string {
 		strings.Join(beyond, ", "),
 		"none",
 	) + "."
-}
-
-// signed writes a saving as a change of time.
-func signed(e stats.Estimate) string {
-	return fmt.Sprintf("%s [%s, %s]", percent(-e.Value), percent(-e.Hi), percent(-e.Lo))
-}
-
-// percent writes a change in percent with its sign; 0 has none.
-func percent(x float64) string {
-	if text := fmt.Sprintf("%+.1f", x); text != "-0.0" && text != "+0.0" {
-		return text + " %"
-	}
-	return "0 %"
 }

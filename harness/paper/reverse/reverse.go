@@ -66,12 +66,9 @@ func whoIsLate(d *paper.Data) (effects []paper.Effect) {
 
 // explain says why claims are reversed: what planning backwards does to jobs, and what else does it.
 func explain(d *paper.Data) string {
-	of := func(figure, of string) float64 { return d.Estimate(figure + "[" + of + "]").Value }
-	relaxed := func(figure, label string) float64 { return of(figure, "exp2 relaxed: "+label) }
-	if math.IsNaN(relaxed("missed", reverse)) {
+	if math.IsNaN(d.Estimate("missed[exp2 relaxed: Reverse]").Value) {
 		return ""
 	}
-	const ofMean, nearest = "Reverse, mean", "Reverse, next goal alone"
 	late := whoIsLate(d)
 	by := func(e paper.Effect) string {
 		if math.IsNaN(e.Value) { // none is late
@@ -82,17 +79,16 @@ func explain(d *paper.Data) string {
 	return fmt.Sprintf(
 		"Reverse plans from the last goal back to the first, so that work is done as late as its goal allows. A job then has no time to "+
 			"spare, and if its maps do not fit to the second, it ends shortly after its goal. With mid goals %.1f %% of the jobs are late with "+
-			"Reverse and not with Adaptive%s; %.1f %% are late with Adaptive and not with Reverse%s. With relaxed goals Reverse misses %.1f %% "+
-			"of them and Adaptive %.1f %%, and the mean lateness is %.0f and %.0f s: what R2 and R3 say depends on what is called meeting goals. "+
-			"Alone on the cluster (R1) they miss %.1f and %.1f %%. What parts of the method add shows without them: with the mean of the other "+
-			"load alone Reverse misses %.1f %% and is late by %.0f s, and planning for the next goal alone %.1f %% and %.0f s. The earliest goal "+
-			"first (EDF), which estimates nothing, misses %.1f %% and is late by %.1f s. What R6 says depends on how an error is measured (R6b), "+
-			"and little on goals: predictions are wrong by %.0f %% with Reverse, %.0f %% with Adaptive and %.0f %% with Fair, which ignores goals.",
+			"Reverse and not with Adaptive%s; %.1f %% are late with Adaptive and not with Reverse%s.",
 		late[0].Value, by(late[1]), late[2].Value, by(late[3]),
-		relaxed("missed", reverse), relaxed("missed", adaptive), relaxed("lateness", reverse), relaxed("lateness", adaptive),
-		of("missed", "exp1: Reverse; mid; relaxed"), of("missed", "exp1: Adaptive; mid; relaxed"),
-		relaxed("missed", ofMean), relaxed("lateness", ofMean), relaxed("missed", nearest), relaxed("lateness", nearest),
-		relaxed("missed", "EDF"), relaxed("lateness", "EDF"),
-		relaxed("error", reverse), relaxed("error", adaptive), relaxed("error", "Fair"),
-	)
+	) + d.Filled(" With relaxed goals Reverse misses <missed[exp2 relaxed: Reverse]> % of them and Adaptive <missed[exp2 relaxed: Adaptive]> %, "+
+		"and the mean lateness is <lateness[exp2 relaxed: Reverse]> and <lateness[exp2 relaxed: Adaptive]> s: what R2 and R3 say depends on "+
+		"what is called meeting goals. Alone on the cluster (R1) they miss <missed[exp1: Reverse; mid; relaxed]> and "+
+		"<missed[exp1: Adaptive; mid; relaxed]> %. What parts of the method add shows without them: with the mean of the other load alone "+
+		"Reverse misses <missed[exp2 relaxed: Reverse, mean]> % and is late by <lateness[exp2 relaxed: Reverse, mean]> s, and planning for "+
+		"the next goal alone <missed[exp2 relaxed: Reverse, next goal alone]> % and <lateness[exp2 relaxed: Reverse, next goal alone]> s. "+
+		"The earliest goal first (EDF), which estimates nothing, misses <missed[exp2 relaxed: EDF]> % and is late by "+
+		"<lateness[exp2 relaxed: EDF]> s. What R6 says depends on how an error is measured (R6b), and little on goals: predictions are wrong "+
+		"by <error[exp2 relaxed: Reverse]> % with Reverse, <error[exp2 relaxed: Adaptive]> % with Adaptive and <error[exp2 relaxed: Fair]> % "+
+		"with Fair, which ignores goals.")
 }
