@@ -43,7 +43,8 @@ func (r *Report) opening() doc.Lead {
 	if n := count(r.Criteria, func(c Criterion) bool { return c.AboutMethod && c.Verdict.met() > 0 }); n > 0 {
 		need := count(r.Criteria, func(c Criterion) bool { return c.NeededMethod })
 		text := fmt.Sprintf("%s in size or in direction, of which %s to need its method",
-			several(n, "claim about the paper's scheduler comes out", "claims about the paper's scheduler come out"), several(need, "is shown", "are shown"))
+			several(n, "claim about the paper's scheduler comes out", "claims about the paper's scheduler come out"),
+			several(need, "is shown", "are shown"))
 		if untold := count(r.Criteria, func(c Criterion) bool { return c.MethodUntold }); untold > 0 {
 			text += fmt.Sprintf("; for %d the seeds do not tell", untold)
 		}

@@ -40,10 +40,11 @@ func Paper() *paper.Paper {
 		},
 		// It says what the learner gives up, and where the time of maps goes, for the first application and for one that sorts.
 		Explain: func(d *paper.Data) string {
-			return d.Filled("CLQLMRS reads <cache[apps: CLQLMRS]> % of its maps' blocks from a cache, ACL <cache[apps: ACL]>, FIFO <cache[apps: FIFO]>, "+
-				"and the control matching, which learns nothing, <cache[apps: matching]>; <cachedAnywhere[apps: FIFO]> % are cached. With "+
-				"reward=cumulative, as the formulas are printed, the locality that most tasks have had pays most: that of the disk, for which "+
-				"cache hits are given up. What that costs is in the times of maps:\n") + d.WhereTimeGoes("apps", []int{0, 1}, "FIFO", "ACL", "CLQLMRS", "cached first", "random")
+			return d.Filled("CLQLMRS reads <cache[apps: CLQLMRS]> % of its maps' blocks from a cache, ACL <cache[apps: ACL]>, FIFO "+
+				"<cache[apps: FIFO]>, and the control matching, which learns nothing, <cache[apps: matching]>; <cachedAnywhere[apps: FIFO]> % are "+
+				"cached. With reward=cumulative, as the formulas are printed, the locality that most tasks have had pays most: that of the disk, "+
+				"for which cache hits are given up. What that costs is in the times of maps:\n") +
+				d.WhereTimeGoes("apps", []int{0, 1}, "FIFO", "ACL", "CLQLMRS", "cached first", "random")
 		},
 	})
 }
