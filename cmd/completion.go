@@ -44,7 +44,7 @@ func argumentWords(c *cli.Context) []string {
 	switch c.Command.ArgsUsage {
 	case "[NAME]":
 		return append([]string{"new", "show"}, ownModels()...)
-	case "[NAME [FIGURE …]]":
+	case "[NAME|FOLDER [FIGURE …]]":
 		if c.NArg() == 0 {
 			return paperNames()
 		}
