@@ -54,7 +54,8 @@ func (list Papers) Doc() doc.Doc {
 	for _, p := range list {
 		t.Add(doc.Words(p.Name), doc.Words(p.Title), doc.Count(len(p.Parts)), doc.Count(len(p.Claims)), doc.Count(len(p.Axes)))
 	}
-	return doc.Doc{t, doc.Text("heddle paper NAME judges one, and --json lists figures, claims and axes. heddle paper new NAME begins one of yours.")}
+	return doc.Doc{t, doc.Text("heddle paper NAME judges one, and --json lists figures, claims and axes. " +
+		"heddle paper new NAME begins one of yours.")}
 }
 
 // mostPaperRows is how many rows of a run a page has as a file: it is to be smaller than
