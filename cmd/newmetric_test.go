@@ -42,7 +42,7 @@ func TestNewMetric(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const at = "list = append(list,\n"
+	const at = "otherMetrics = []Metric{\n"
 	if strings.Count(string(source), at) != 1 {
 		t.Fatalf("%s: want %q once, behind which the new metric is put", list, at)
 	}

@@ -54,7 +54,7 @@ func answersOf(t *testing.T, p *Plan, trials []results.Trial) *Answers {
 func TestHeldOut(t *testing.T) {
 	times := [][]float64{{200, 180, 100}, {400, 390, 200}, {100, 120, 150}}
 	p, trials := made(3, []string{"1", "2", "3"}, 4, func(trace, setting, repeat int) float64 {
-		return times[trace][setting] * 1000 * (1 + 0.001*float64(repeat))
+		return times[trace][setting] * 1000 * (1 + 0.001*float64(repeat) + 1e-6*float64(repeat*setting))
 	})
 	b := answersOf(t, p, trials).Best
 	if b == nil || b.Setting != "m, x=3" || b.Untold != 0 {
