@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 
@@ -155,8 +154,10 @@ func runPaper(c *cli.Context, o *paperOptions, args []string) (err error) {
 
 // findPaper returns the paper with a name, or that of a folder with a paper's files.
 func findPaper(name string) (*paper.Paper, error) {
-	if i := slices.IndexFunc(papers, func(of func() *paper.Paper) bool { return of().Name == name }); i >= 0 {
-		return papers[i](), nil
+	for _, of := range papers {
+		if p := of(); p.Name == name {
+			return p, nil
+		}
 	}
 	if _, err := os.Stat(filepath.Join(name, paper.PaperFile)); err != nil {
 		return nil, usagef("no paper %q, and no folder with %s; %s", name, paper.PaperFile, nearest.Hint(name, paperNames()))

@@ -2,6 +2,7 @@ package paper
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -141,7 +142,11 @@ func (l *loader) words(f *paperFile) {
 	}
 	for _, x := range f.Designs {
 		d := Design{ID: x.ID, X: x.X}
-		if like := l.design(x.Like); like != nil {
+		like := l.design(x.Like)
+		if l.at = "design " + x.ID; x.Like != "" && like == nil {
+			l.fail(fmt.Errorf("like %q: %w among those above it", x.Like, ErrUnknown))
+		}
+		if like != nil {
 			d.X = cmp.Or(d.X, like.X)
 			for _, c := range like.Columns {
 				d.Columns = append(d.Columns, Column{c.Name, merged(c.Set, x.Set)})
@@ -258,7 +263,7 @@ func (l *loader) claim(x *claimFile) Claim {
 		}
 	}
 	if of := c.Effects; x.Gaining != nil {
-		gain := l.effects(*x.Gaining, x.In)[0]
+		gain := l.one(x.Gaining, x.In)
 		c.Effects = func(d *Data) []Effect { return Gaining(gain(d, ""), of(d)...) }
 	}
 	if of := c.Effects; x.LeastFirst {
@@ -267,7 +272,7 @@ func (l *loader) claim(x *claimFile) Claim {
 		}
 	}
 	if x.Beats != nil {
-		c.Beats = l.effects(*x.Beats, x.In)[0]
+		c.Beats = l.one(x.Beats, x.In)
 	}
 	return c
 }
@@ -289,6 +294,15 @@ func bindings(each []any) (list [][]string) {
 		list = append(list, with)
 	}
 	return list
+}
+
+// one returns the function of an effect that is not for each of a list.
+func (l *loader) one(x *effectFile, design string) func(*Data, string) Effect {
+	list := l.effects(*x, design)
+	if len(list) > 1 {
+		l.fail(errors.New("beats and gaining are one effect: want no each"))
+	}
+	return list[0]
 }
 
 // effects returns the functions of an effect's bindings, of the data and the bar.
@@ -334,9 +348,9 @@ func (l *loader) effect(x *effectFile) func(*Data, string) Effect {
 	if x.Room != "" {
 		room = l.formula(x.Room)
 	}
-	if is == nil && len(x.Saves) != 2 && len(x.Above) != 3 && len(x.Rises) != 4 && len(x.Steadier) != 3 {
-		l.fail(fmt.Errorf("effect %q: want is: formula, saves: [a, b], above: [rate, a, b], steadier: [rate, a, b] or "+
-			"rises: [rate, scheduler, from, to]", x.What))
+	if !x.shaped() {
+		l.fail(fmt.Errorf("effect %q: want is: formula, or one of saves: [a, b], above: [rate, a, b], steadier: [rate, a, b] and "+
+			"rises: [rate, scheduler, from, to]; of within and near two values", x.What))
 		return nil
 	}
 	for _, x := range [][]string{x.Above, x.Rises, x.Steadier} {

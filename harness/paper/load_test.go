@@ -21,10 +21,16 @@ func load(more string) (*Paper, error) {
 func TestLoadFaults(t *testing.T) {
 	for more, want := range map[string]string{
 		"colour: red": "colour",
-		"claims: [{id: C, asks: [{is: 'time['}]}]":                 "paper x: C: formula",
-		"claims: [{id: C, asks: [{what: nothing}]}]":               "want is: formula",
-		"claims: [{id: C, asks: [{above: [colour, Mine, Mine]}]}]": `no rate "colour"`,
-		"claims: [{id: C, asks: [{is: 1, near: [a, 1]}]}]":         `parsing "a"`,
+		"claims: [{id: C, asks: [{is: 'time['}]}]":                         "paper x: C: formula",
+		"claims: [{id: C, asks: [{what: nothing}]}]":                       "want is: formula",
+		"claims: [{id: C, asks: [{above: [colour, Mine, Mine]}]}]":         `no rate "colour"`,
+		"claims: [{id: C, asks: [{is: 1, near: [a, 1]}]}]":                 `parsing "a"`,
+		"claims: [{id: C, asks: [{is: 1, within: [1]}]}]":                  "of within and near two values",
+		"claims: [{id: C, asks: [{is: 1, near: [1]}]}]":                    "of within and near two values",
+		"claims: [{id: C, asks: [{is: 1, saves: [Mine]}]}]":                "want is: formula",
+		"claims: [{id: C, asks: [{is: 1, saves: [Mine, Mine]}]}]":          "want is: formula",
+		"claims: [{id: C, asks: [{is: 1}], beats: {is: 1, each: [1, 2]}}]": "want no each",
+		"curves: none":                                       `columns, "none": not known: there are d`,
 		"claims: [{id: C}]":                                  "asks for nothing",
 		"claims: [{id: C, kind: odd, go: away}]":             `kind "odd"`,
 		"claims: [{id: C, go: away}]":                        `no effects "away"`,
@@ -54,6 +60,15 @@ func TestLoadFaults(t *testing.T) {
 		files := fstest.MapFS{PaperFile: {Data: []byte("title: X\nname: " + name + "\n")}, NumbersFile: {Data: []byte(someNumbers)}}
 		if _, err := Load(files, Program{}); err == nil || !strings.Contains(err.Error(), "want a title, and a name") {
 			t.Errorf("a paper with the name %s: %v", name, err)
+		}
+	}
+	for designs, want := range map[string]string{"[{id: d, like: e}]": `like "e"`, "[{id: d}]\ncurves: d": `columns, "d"`, "[{id: d, like: e}, {id: e, columns: {a: {}}}]": `like "e"`} {
+		files := fstest.MapFS{
+			PaperFile:   {Data: []byte("name: x\ntitle: X\nclaimant: Mine\nschedulers: [{label: Mine, model: fifo}]\ndesigns: " + designs + "\n")},
+			NumbersFile: {Data: []byte(someNumbers)},
+		}
+		if _, err := Load(files, Program{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("designs %s: %v, want %s", designs, err, want)
 		}
 	}
 	for file, data := range map[string]string{"a second name": "name: y\n", "designs": "designs: [1]\n"} {
@@ -143,17 +158,22 @@ func TestTestbed(t *testing.T) {
 	}
 }
 
-// FuzzLoad: whatever a paper's file is, it is a paper or an error.
+// FuzzLoad: whatever a paper's file is, it is a paper or an error; a paper can be judged, by
+// simulations that show nothing.
 func FuzzLoad(f *testing.F) {
 	text, err := begin.ReadFile("begin/paper.yaml")
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Add(text)
+	f.Add([]byte(strings.ReplaceAll(string(text), "rows:", "kind: series, of: x, rows:")))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		p, err := Load(fstest.MapFS{PaperFile: {Data: text}, NumbersFile: {Data: []byte(someNumbers)}}, Program{})
 		if (p == nil) == (err == nil) {
 			t.Errorf("%v and %v", p, err)
+		}
+		if p != nil {
+			_, _ = p.Run(t.Context(), Options{Seed: 1, Seeds: 2, Simulate: func(Case, uint64) (Simulation, error) { return Simulation{}, nil }})
 		}
 	})
 }

@@ -128,6 +128,22 @@ type effectFile struct {
 	by            *formula
 }
 
+// shaped reports whether an effect is computed in one way, and its lists are as long as they must be.
+func (x *effectFile) shaped() bool {
+	ways := 0
+	for _, list := range []struct{ has, want int }{{len(x.Saves), 2}, {len(x.Above), 3}, {len(x.Rises), 4}, {len(x.Steadier), 3}} {
+		if list.has != 0 && list.has != list.want {
+			return false
+		}
+		ways += list.has / list.want
+	}
+	if x.Is != "" {
+		ways++
+	}
+	pair := func(n int) bool { return n == 0 || n == 2 }
+	return ways == 1 && pair(len(x.Within)) && pair(len(x.Near))
+}
+
 // ordered is a mapping whose order counts.
 type ordered[T any] []struct {
 	Key   string
@@ -153,6 +169,16 @@ func (o *ordered[T]) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
+// withColumns are the designs that have columns.
+func (p *Paper) withColumns() (ids []string) {
+	for _, x := range p.Designs {
+		if len(x.Columns) > 0 {
+			ids = append(ids, x.ID)
+		}
+	}
+	return ids
+}
+
 // check says what is wrong with names in a paper's file: a paper is not simulated with some of it.
 func (l *loader) check(f *paperFile) {
 	var labels, parts []string
@@ -170,6 +196,9 @@ func (l *loader) check(f *paperFile) {
 		}
 	}
 	l.at = "the paper"
+	if l.Curves != "" {
+		known("curves, of a design with columns,", []string{l.Curves}, l.withColumns())
+	}
 	known("claimant", []string{l.Claimant}, labels)
 	known("bar", l.Bars, labels)
 	for _, a := range l.Axes {
