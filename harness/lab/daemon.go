@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -239,7 +240,7 @@ func (l *Lab) pid(n node, d daemon) int {
 	if err != nil || pid <= 0 {
 		return 0
 	}
-	cmdline, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	cmdline, err := commandLine(pid)
 	if err != nil {
 		return 0
 	}
@@ -256,6 +257,23 @@ func (l *Lab) pid(n node, d daemon) int {
 		return 0
 	}
 	return pid
+}
+
+// commandLine returns the command line of a process, each argument ended by a zero
+// byte. It is read in one call: between two, the process may have called exec, and
+// what is joined of two command lines may lack an argument that both have.
+func commandLine(pid int) ([]byte, error) {
+	f, err := os.Open(fmt.Sprintf("/proc/%d/cmdline", pid))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	whole := make([]byte, 1<<18) // classpaths are long
+	n, err := f.Read(whole)
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return whole[:n], err
 }
 
 // Start starts a daemon of the lab unless it runs already. It does not wait

@@ -115,12 +115,12 @@ func (l *Lab) marked() []int {
 		[]byte("\x00" + l.kdcMark() + "\x00"),
 	}
 	var pids []int
-	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
-	for _, file := range files {
-		cmdline, _ := os.ReadFile(file)
+	folders, _ := filepath.Glob("/proc/[0-9]*")
+	for _, folder := range folders {
+		pid, _ := strconv.Atoi(filepath.Base(folder))
+		cmdline, _ := commandLine(pid) // the process may have ended
 		for _, mark := range marks {
 			if bytes.Contains(cmdline, mark) {
-				pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
 				pids = append(pids, pid)
 			}
 		}
