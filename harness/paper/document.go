@@ -1,7 +1,9 @@
 package paper
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"heddle/harness/doc"
@@ -187,11 +189,22 @@ var tones = map[Verdict]doc.Tone{
 var short = map[Verdict]string{Holds: "holds", Direction: "dir", Fails: "fails", Reversed: "rev", Ceiling: "ceil", NotTestable: "n/t"}
 
 // Doc returns the matrix for people to read: a table with a row for each reading
-// and a column for each claim, below its summary.
+// and a column for each claim, below what they come to.
 func (m *Matrix) Doc() doc.Doc {
-	counts := &doc.Table{Name: "claims", Says: true, Columns: []string{"claim", "unit", "verdicts", "what it says"}}
+	counts := &doc.Table{Name: "claims", Says: true, Columns: []string{"claim", "unit", "verdicts", "as well in its place", "changed by", "what it says"}}
+	list := func(list []string) doc.Cell { return doc.Words(cmp.Or(strings.Join(list, ", "), "-")) }
 	for i, c := range m.Claims {
-		counts.Add(doc.Words(c.ID), doc.Words(m.Readings[0].Criteria[i].Unit), doc.Words(m.counts(&c)), doc.Words(c.Text))
+		others, axes := []string{}, slices.Clone(c.ByText)
+		for _, axis := range c.ByCost {
+			axes = append(axes, "our "+axis)
+		}
+		for _, control := range m.Controls {
+			if n := c.AsWell[control]; n > 0 {
+				others = append(others, fmt.Sprintf("%s %d", control, n))
+			}
+		}
+		unit := m.Readings[0].Criteria[i].Unit
+		counts.Add(doc.Words(c.ID), doc.Words(unit), doc.Words(m.counts(&c)), list(others), list(axes), doc.Words(c.Text))
 	}
 	var differ, varied doc.List
 	for i := range m.Readings[1:] {
@@ -201,18 +214,19 @@ func (m *Matrix) Doc() doc.Doc {
 		t := AxisTaken{Axis: a, Taken: a.Values[0].Value, Mark: a.Values[0].Mark, Why: a.Values[0].Why}
 		varied = append(varied, a.Name+"="+t.Taken+": "+t.text())
 	}
-	first, rest, more := strings.Cut(m.Summary, ". ")
-	if more {
-		first += "."
-	}
+	heat, table := m.tables()
 	return doc.Doc{
-		doc.Heading(m.Title), doc.Text(m.Source), doc.Lead(first), doc.Text(rest),
-		doc.Text(fmt.Sprintf("%s%d readings%s, %d seeds from %d. Each cell: verdict, our figure with its 95 %% interval. "+
-			"dir: direction alone; rev: reversed; ceil: ceiling; n/t: not testable; *: the figure is that of another effect than the claim's "+
-			"first, on which its verdict rests; "+
-			"=: a control does as well, so the claim does not need the method.",
+		doc.Heading(m.Title), doc.Lead(m.Summary), doc.Text(m.Source),
+		doc.Text(fmt.Sprintf("%sThe text can be read in more ways than one. These are %d readings%s, with the same %d seeds from %d: they differ by "+
+			"what is read and not by chance, and what these seeds have by chance is in all of them.",
 			preview(m.Preview, m.Seeds), len(m.Readings), besides(m.Changed), m.Seeds, m.Seed)),
-		doc.Heading("Verdicts"), m.heat(), &doc.Fold{Title: "Verdicts with our figures", Parts: doc.Doc{m.table()}}, counts, m.leftOut(),
+		doc.Heading("Verdicts"), counts,
+		doc.Text("Changed by: axes that change a verdict if they alone are changed, as printed or from “" + m.centre() + "”; our costs are named so. " +
+			"Without the method: a control does as well, or the bar is not beaten, so that the claim does not need it. dir: direction alone; " +
+			"rev: reversed; ceil: ceiling; n/t: not testable; *: the figure is that of another effect than the claim's first, on which its " +
+			"verdict rests; =: without the method."),
+		heat, &doc.Fold{Title: "Verdicts with our figures and their 95 % intervals", Parts: doc.Doc{table}}, m.leftOut(),
+		doc.Heading("What moves the figures"), m.movers(),
 		doc.Heading("How the readings differ from the first"), differ, doc.Heading("What was varied"), varied,
 	}
 }
@@ -247,44 +261,6 @@ func (m *Matrix) leftOut() doc.Notes {
 	return nil
 }
 
-// heat shows the verdicts of all readings at once, by colour. What each stands for is
-// shown when a reader points at it.
-func (m *Matrix) heat() *doc.Table {
-	h := &doc.Table{Heat: true, Name: "verdicts", Columns: []string{"reading"}}
-	for _, c := range m.Claims {
-		h.Columns = append(h.Columns, c.ID)
-	}
-	cell := func(id string, v Verdict, mark, of string, c Cell, unit string) doc.Cell {
-		return doc.Words(short[v] + mark).In(tones[v]).Detail(fmt.Sprintf("%s, %s: %s, %s", id, of, v, c.in(unit)))
-	}
-	for i := range m.Readings {
-		r := &m.Readings[i]
-		row := []doc.Cell{doc.Words(r.Reading)}
-		for k := range r.Criteria {
-			c := &r.Criteria[k]
-			row = append(row, cell(c.ID, c.Verdict, c.mark(), r.Reading, Cell{c.Ours, c.CI95}, c.Unit))
-		}
-		h.Add(row...)
-		if !m.isNamed(r.Reading) {
-			continue
-		}
-		for k, control := range m.Controls {
-			row := []doc.Cell{doc.Words("· " + control + " in its place")}
-			for j := range r.Criteria {
-				c := &r.Criteria[j]
-				if len(c.Controls) == 0 {
-					row = append(row, doc.Words("").Detail(c.ID+" is not about the paper's scheduler"))
-					continue
-				}
-				x := &c.Controls[k]
-				row = append(row, cell(c.ID, x.Verdict, "", control+" in "+r.Reading, Cell{x.Ours, x.CI95}, c.Unit))
-			}
-			h.Add(row...)
-		}
-	}
-	return h
-}
-
 // mark says in signs what a verdict in a matrix rests on.
 func (c *Criterion) mark() (mark string) {
 	if c.Rests > 0 {
@@ -296,45 +272,51 @@ func (c *Criterion) mark() (mark string) {
 	return mark
 }
 
-// table has a row for each reading, and below each reading with a name its
-// controls.
-func (m *Matrix) table() *doc.Table {
-	t := &doc.Table{Name: "matrix", Columns: []string{"reading"}}
+// tables has a row for each reading, and below each reading with a name its controls:
+// once the verdicts by colour, where what each stands for is shown when a reader points
+// at it, and once with our figures.
+func (m *Matrix) tables() (heat, table *doc.Table) {
+	heat, table = &doc.Table{Heat: true, Name: "verdicts", Columns: []string{"reading"}}, &doc.Table{Name: "matrix", Columns: []string{"reading"}}
 	for _, c := range m.Claims {
-		t.Columns = append(t.Columns, c.ID)
+		heat.Columns, table.Columns = append(heat.Columns, c.ID), append(table.Columns, c.ID)
 	}
 	for _, x := range m.Measures {
-		t.Columns = append(t.Columns, strings.TrimSpace(x.Name+" "+x.Unit))
-	}
-	verdict := func(v Verdict, mark string, c Cell) doc.Cell {
-		return doc.Words(short[v] + mark + " " + c.String()).In(tones[v])
+		table.Columns = append(table.Columns, strings.TrimSpace(x.Name+" "+x.Unit))
 	}
 	for i := range m.Readings {
 		r := &m.Readings[i]
-		row := []doc.Cell{doc.Words(r.Reading)}
-		for k := range r.Criteria {
-			c := &r.Criteria[k]
-			row = append(row, verdict(c.Verdict, c.mark(), Cell{c.Ours, c.CI95}))
-		}
-		for _, x := range r.Measures {
-			row = append(row, doc.Words(x.String()))
-		}
-		t.Add(row...)
-		if !m.isNamed(r.Reading) {
-			continue
-		}
-		for k, control := range m.Controls {
-			row := []doc.Cell{doc.Words("– " + control + " in its place")}
-			for j := range r.Criteria {
-				if len(r.Criteria[j].Controls) == 0 {
-					row = append(row, doc.Words("(not about it)").In(doc.Faint))
+		add := func(name, of string, control int) {
+			shades, cells := []doc.Cell{doc.Words(name)}, []doc.Cell{doc.Words(name)}
+			for k := range r.Criteria {
+				c := &r.Criteria[k]
+				v, x, mark := c.Verdict, Cell{c.Ours, c.CI95}, ""
+				switch {
+				case control < 0:
+					mark = c.mark()
+				case len(c.Controls) == 0:
+					shades, cells = append(shades, doc.Words("")), append(cells, doc.Words("(not about it)").In(doc.Faint))
 					continue
+				default:
+					v, x = c.Controls[control].Verdict, Cell{c.Controls[control].Ours, c.Controls[control].CI95}
 				}
-				x := r.Criteria[j].Controls[k]
-				row = append(row, verdict(x.Verdict, "", Cell{x.Ours, x.CI95}))
+				shade := doc.Words(short[v] + mark).In(tones[v])
+				shades = append(shades, shade.Detail(fmt.Sprintf("%s, %s: %s, %s", c.ID, of, v, x.in(c.Unit))))
+				cells = append(cells, doc.Words(short[v]+mark+" "+x.String()).In(tones[v]))
 			}
-			t.Add(row...)
+			for _, x := range r.Measures {
+				if control < 0 {
+					cells = append(cells, doc.Words(x.String()))
+				}
+			}
+			heat.Add(shades...)
+			table.Add(cells...)
+		}
+		add(r.Reading, r.Reading, -1)
+		for k, control := range m.Controls {
+			if slices.Contains(m.named, r.Reading) {
+				add("– "+control+" in its place", control+" in "+r.Reading, k)
+			}
 		}
 	}
-	return t
+	return heat, table
 }

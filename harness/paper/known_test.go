@@ -2,9 +2,9 @@ package paper
 
 import (
 	"encoding/json"
+	"maps"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"heddle/harness/measure"
@@ -245,30 +245,28 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// TestSummaryNamesOthers has the summary of a matrix name the controls that do as well as the
-// claimant, and not a part of the claimant's own method, which does as well.
-func TestSummaryNamesOthers(t *testing.T) {
-	w := &truth{map[string]float64{"Base": 100, "Mine": 70, "Other": 70, "part": 70}, same(0.5), 0.1, 0.02}
-	for ablated, want := range map[bool]string{true: "(Other in 1)", false: "(Other in 1, part in 1)"} {
+// TestAsWell has a matrix count the controls that do as well as the claimant, and not a part of
+// the claimant's own method, which does as well.
+func TestAsWell(t *testing.T) {
+	for _, x := range []struct {
+		ablated     bool
+		mine, other float64
+		want        map[string]int
+		noMethod    int
+	}{
+		{true, 70, 70, map[string]int{"Other": 1}, 1},
+		{false, 70, 70, map[string]int{"Other": 1, "part": 1}, 1},
+		{true, 70, 100, map[string]int{}, 0},
+		{true, 100, 100, map[string]int{}, 0}, // nothing comes out
+	} {
+		w := &truth{map[string]float64{"Base": 100, "Mine": x.mine, "Other": x.other, "part": 70}, same(0.5), 0.1, 0.02}
 		p := knownPaper(5, 5, 1.5)
-		p.Controls = append(p.Controls, Scheduler{Label: "part", Model: "random", Ablated: ablated})
+		p.Controls = append(p.Controls, Scheduler{Label: "part", Model: "random", Ablated: x.ablated})
 		m, err := p.Matrix(t.Context(), Options{Seeds: 12, Parts: []string{"time"}, Simulate: w.simulate(1)}, Vary{})
 		check(t, err)
-		if !strings.Contains(m.Summary, want) || !strings.Contains(m.Summary, "so that the claim does not need its method") {
-			t.Errorf("the part is of the claimant's method: %t: no %q in: %s", ablated, want, m.Summary)
+		if got := m.Claims[0]; !maps.Equal(got.AsWell, x.want) || got.NoMethod != x.noMethod {
+			t.Errorf("%+v: as well do %v, and without the method it comes out in %d", x, got.AsWell, got.NoMethod)
 		}
-	}
-	w.seconds["Other"] = 100
-	p := knownPaper(5, 5, 1.5)
-	p.Controls = append(p.Controls, Scheduler{Label: "part", Model: "random", Ablated: true})
-	m, err := p.Matrix(t.Context(), Options{Seeds: 12, Parts: []string{"time"}, Simulate: w.simulate(1)}, Vary{})
-	check(t, err)
-	if !strings.Contains(m.Summary, "and need its method: no other scheduler in its place does as well") {
-		t.Errorf("only a part of the method does as well: %s", m.Summary)
-	}
-	w.seconds["Mine"] = 100
-	if m, err = p.Matrix(t.Context(), Options{Seeds: 12, Parts: []string{"time"}, Simulate: w.simulate(1)}, Vary{}); err != nil || !strings.Contains(m.Summary, "No claim about Mine comes out even in direction") {
-		t.Errorf("Mine is as Base: %v: %s", err, m.Summary)
 	}
 }
 
