@@ -1,5 +1,5 @@
 // Package compare compares the scheduler models of finished runs. For each
-// workload and metric it gives the median of each model with its interval, and
+// workload and metric it gives the mean of each model with its interval, and
 // for each pair of models the difference with its interval and p-value.
 //
 // Trials of the same run and repeat are pairs: they were measured shortly after
@@ -102,6 +102,10 @@ type Model struct {
 	// CI95 is the 95 % confidence interval of the model's median. It is null
 	// for fewer than 6 trials.
 	CI95 Interval `json:"ci95"`
+	// Mean is the mean of the trials, of which pairs compare two: the geometric
+	// mean of times and sizes. Its interval is null for one trial.
+	Mean     Number   `json:"mean"`
+	MeanCI95 Interval `json:"meanCi95"`
 	// NoisePct says how much the measured trials differ from each other: their
 	// standard deviation divided by their mean, in percent. It is null unless
 	// the table also has simulated trials and the metric is a time.
@@ -282,9 +286,15 @@ func newTable(m metric, workload string, trials []trial) Table {
 		byModel[k.model] = append(byModel[k.model], k)
 	}
 	for _, model := range models {
-		e := stats.Median(valuesOf(m, distinct(byModel[model])))
-		w.from(model, e.Warnings)
-		x := Model{Model: model, Runs: e.N, Median: Number(e.Value), CI95: Interval{e.Lo, e.Hi}, NoisePct: Number(math.NaN())}
+		of := distinct(byModel[model])
+		e, mean := stats.Median(valuesOf(m, of)), m.mean(of)
+		if !labelled(model, config.ModelRecorded) {
+			w.from(model, mean.Warnings)
+		}
+		x := Model{
+			Model: model, Runs: e.N, Median: Number(e.Value), CI95: Interval{e.Lo, e.Hi},
+			Mean: Number(mean.Value), MeanCI95: Interval{mean.Lo, mean.Hi}, NoisePct: Number(math.NaN()),
+		}
 		if mixed && m.Unit == "s" && !byModel[model][0].simulated {
 			x.NoisePct = Number(100 * stats.Spread(valuesOf(m, byModel[model])))
 		}
@@ -296,7 +306,11 @@ func newTable(m metric, workload string, trials []trial) Table {
 	var differences []stats.Comparison
 	for i, a := range models {
 		for _, b := range models[i+1:] {
-			p, c := newPair(m, byModel[a], byModel[b], &w)
+			about := &w
+			if labelled(a, config.ModelRecorded) || labelled(b, config.ModelRecorded) {
+				about = new(warnings) // there is one trial of a recording, and fidelity compares it with its replays
+			}
+			p, c := newPair(m, byModel[a], byModel[b], about)
 			t.Pairs, differences = append(t.Pairs, p), append(differences, c)
 		}
 	}

@@ -36,85 +36,83 @@ func (r *Report) differences() string {
 	if n := len(r.Workloads()); n > 1 {
 		noun += fmt.Sprintf(" over %d workloads", n)
 	}
-	better, lower := r.better(), r.better() == measure.Lower
+	lower := r.better() == measure.Lower
 	models := slices.DeleteFunc(slices.Clone(r.Models), func(m Model) bool { return labelled(m.Model, config.ModelRecorded) })
 	if len(models) == 0 {
 		return fmt.Sprintf("No trial has a value of %s. %s", r.Metric, r.origin())
 	}
 	slices.SortStableFunc(models, func(a, b Model) int {
 		if lower {
-			return cmp.Compare(a.Median, b.Median)
+			return cmp.Compare(a.Mean, b.Mean)
 		}
-		return cmp.Compare(b.Median, a.Median)
+		return cmp.Compare(b.Mean, a.Mean)
 	})
-	best := models[0]
+	best, rest := models[0], r.recorded()+r.unlike()+" "+r.origin()
 	if len(models) == 1 {
-		return fmt.Sprintf("Under %s the %s is %s; there is no other model to compare it with.%s %s", best.Model, noun, r.median(&best),
-			r.recorded(), r.origin())
+		return fmt.Sprintf("Under %s the %s is %s; there is no other model to compare it with.%s", best.Model, noun, r.mean(&best), rest)
 	}
 	// The difference is from the cluster's own scheduler, or from the next best model.
 	other := models[1]
 	if i := slices.IndexFunc(models, func(m Model) bool { return labelled(m.Model, config.ModelYARN) }); i > 0 {
 		other = models[i]
 	}
+	shown, not := r.apartFrom(best.Model, models[1:])
+	if len(shown) > 0 && !slices.Contains(shown, other.Model) {
+		other = models[1+slices.IndexFunc(models[1:], func(m Model) bool { return m.Model == shown[0] })]
+	}
 	p := r.pair(other.Model, best.Model)
 	if p == nil {
 		return fmt.Sprintf("The lowest and the highest %s cannot be compared. %s", noun, r.origin())
 	}
-	word := map[measure.Direction]string{measure.Lower: "shortest", measure.Higher: "highest"}[better]
-	if lower && r.Unit != "s" {
-		word = "lowest"
-	}
-	leads := fmt.Sprintf("%s has the %s %s, %s, against %s under %s%s", best.Model, word, noun, r.median(&best), r.value(&other),
-		other.Model, r.others(best.Model, other.Model, models))
-	rest := r.recorded() + r.unlike() + " " + r.origin()
-	told, not := r.apartFrom(best.Model, models[1:])
+	values := fmt.Sprintf("%s against %s%s", r.value(&best), r.value(&other), r.others(best.Model, other.Model, models))
 	switch {
-	case len(told) == 0 && best.Median == other.Median && p.DiffPct == 0:
-		return fmt.Sprintf("No difference: the %s is %s under %s and as much under %s%s.%s", noun, r.median(&best), best.Model, other.Model,
+	case len(shown) > 0:
+		text := fmt.Sprintf("%s, %s with %s: %s.", r.apart(noun, p, best.Model, other.Model), p.Says(), p.number(), values)
+		if more := slices.DeleteFunc(shown, func(m string) bool { return m == other.Model }); len(more) > 0 {
+			text += fmt.Sprintf(" It differs from %s too.", few(more))
+		}
+		if len(not) > 0 {
+			text += fmt.Sprintf(" The trials cannot tell it from %s.", few(not))
+		}
+		return text + rest
+	case best.Mean == other.Mean:
+		return fmt.Sprintf("No difference: the %s is %s under %s and as much under %s%s.%s", noun, r.mean(&best), best.Model, other.Model,
 			r.others(best.Model, other.Model, models), rest)
-	case len(told) == 0 && !p.CI95Pct.Bounded():
-		return fmt.Sprintf("Not told: %s, but %s of trials gives no interval.%s", leads, printable.Count(p.Runs, "pair"), rest)
-	case len(told) == 0:
-		return fmt.Sprintf("%s is not told apart from %s: %s; %s.%s", best.Model, few(not), leads, r.apart("it", p, best.Model, ""), rest)
-	case !slices.Contains(told, other.Model):
-		p = r.pair(told[0], best.Model)
 	}
-	text := r.apart(noun, p, best.Model, ", told:") + "."
-	if len(not) > 0 {
-		text = fmt.Sprintf("%s is not told apart from %s; %s", best.Model, few(not), text)
+	text := fmt.Sprintf("Cannot tell with %s which model has the %s %s: %s under %s, %s under %s%s", p.number(),
+		map[bool]string{true: "lower", false: "higher"}[lower], noun, r.value(&best), best.Model, r.value(&other), other.Model,
+		r.others(best.Model, other.Model, models))
+	if p.CI95Pct.Bounded() {
+		text += fmt.Sprintf("; %s against %s: %s to %s", p.B, p.A, doc.Signed(p.CI95Pct[0], 1, ""), doc.Signed(p.CI95Pct[1], 1, r.differenceUnit()))
 	}
-	if more := slices.DeleteFunc(told, func(m string) bool { return m == p.A || m == p.B }); len(more) > 0 {
-		text += fmt.Sprintf(" %s is told apart from %s too.", best.Model, few(more))
-	}
-	return fmt.Sprintf("%s %s.%s", text, leads, rest)
+	return text + "." + rest
 }
 
-// apartFrom divides models into those that the trials tell apart from the best one, and
-// those that they do not.
-func (r *Report) apartFrom(best string, models []Model) (told, not []string) {
+// apartFrom divides models into those that are shown to differ from the best one, and those
+// that the trials cannot tell from it.
+func (r *Report) apartFrom(best string, models []Model) (shown, not []string) {
 	for _, m := range models {
-		if p := r.pair(m.Model, best); p != nil && p.Significant() {
-			told = append(told, m.Model)
+		if p := r.pair(m.Model, best); p != nil && p.Significant() && p.CI95Pct.Bounded() {
+			shown = append(shown, m.Model)
 		} else {
 			not = append(not, m.Model)
 		}
 	}
-	return told, not
+	return shown, not
 }
 
-// value returns a model's median with its unit.
-func (r *Report) value(m *Model) string { return doc.Number(float64(m.Median), r.Unit).String() }
+// value returns a model's mean with its unit.
+func (r *Report) value(m *Model) string { return doc.Number(float64(m.Mean), r.Unit).String() }
 
-// median says a model's value, and of how many trials it is the median.
-func (r *Report) median(m *Model) string {
+// mean says a model's value, and of how many trials it is the mean.
+func (r *Report) mean(m *Model) string {
 	if m.Runs == 1 {
 		return r.value(m) + " in one trial"
 	}
-	return fmt.Sprintf("%s in the median of %d trials", r.value(m), m.Runs)
+	return fmt.Sprintf("%s in the mean of %d trials", r.value(m), m.Runs)
 }
 
-// others names the medians of further models, if they are few.
+// others names the means of further models, if they are few.
 func (r *Report) others(best, other string, models []Model) string {
 	var list []string
 	for i := range models {
@@ -125,7 +123,7 @@ func (r *Report) others(best, other string, models []Model) string {
 	if len(list) == 0 || len(list) > mostNamed {
 		return ""
 	}
-	return " and " + strings.Join(list, ", ")
+	return " (" + strings.Join(list, ", ") + ")"
 }
 
 // recorded says the value of the trace whose replays are compared.
@@ -170,38 +168,40 @@ func (r *Report) pair(a, b string) *Pair {
 	return &r.Pairs[i]
 }
 
-// apart says by how much the models of a pair differ, repeat by repeat, and whether this
-// contradicts their medians. The difference has the sign that tables have: it is that of
-// the pair's second model from its first. The verdict stands after the difference.
-func (r *Report) apart(noun string, p *Pair, best, verdict string) string {
-	pairs := "over " + printable.Count(p.Runs, "pair") + " of trials"
+// number says of how many repeats a difference is.
+func (p *Pair) number() string {
 	if !p.Paired {
-		pairs = "over " + printable.Count(p.Runs, "trial") + ", not in pairs"
+		return printable.Count(p.Runs, "trial") + ", not in pairs"
 	}
-	longer, faster := "higher", ""
-	switch {
-	case p.DiffPct < 0 && r.Unit == "s":
-		longer, faster = "shorter", "faster"
-	case p.DiffPct < 0:
-		longer = "lower"
-	case r.Unit == "s":
-		longer, faster = "longer", "slower"
+	return printable.Count(p.Runs, "repeat")
+}
+
+// apart says by how much the best model differs from another one, with the interval.
+func (r *Report) apart(noun string, p *Pair, best, other string) string {
+	less, more := map[bool]string{true: "shorter", false: "lower"}[r.Unit == "s"], map[bool]string{true: "longer", false: "higher"}[r.Unit == "s"]
+	by, lo, hi := float64(p.DiffPct), p.CI95Pct[0], p.CI95Pct[1]
+	if p.A == best { // as tables have it: the second from the first
+		best, other = other, best
 	}
-	is := fmt.Sprintf("%s is %s under %s than under %s", noun, longer, p.B, p.A)
-	if faster != "" && nouns[r.Metric] != "" && verdict != "" {
-		is = fmt.Sprintf("%s is %s than %s", p.B, faster, p.A)
+	word := more
+	if by < 0 {
+		word = less
+	}
+	is := fmt.Sprintf("the %s is %s under %s than under %s", noun, word, best, other)
+	if r.Unit == "s" && nouns[r.Metric] != "" {
+		is = fmt.Sprintf("%s is %s than %s", best, map[bool]string{true: "faster", false: "slower"}[by < 0], other)
 	}
 	unit := r.differenceUnit()
-	text := fmt.Sprintf("%s by %s%s %s (95 %% interval %s to %s)", is, doc.Fixed(math.Abs(float64(p.DiffPct)), 1, unit), verdict, pairs,
-		doc.Signed(p.CI95Pct[0], 1, ""), doc.Signed(p.CI95Pct[1], 1, unit))
-	lower := p.DiffPct > 0 // whether a has the lower value
-	if (p.A == best) == (lower == (r.better() == measure.Lower)) || p.DiffPct == 0 {
+	return fmt.Sprintf("%s by %s (95 %% interval %s to %s)", upper(is, best), doc.Fixed(math.Abs(by), 1, unit), doc.Signed(lo, 1, ""),
+		doc.Signed(hi, 1, unit))
+}
+
+// upper begins a sentence with a capital letter, unless it begins with a model's name.
+func upper(text, name string) string {
+	if strings.HasPrefix(text, name) {
 		return text
 	}
-	if p.Paired {
-		return text + ": the medians and the pairs disagree"
-	}
-	return text + ": the medians and the means disagree"
+	return strings.ToUpper(text[:1]) + text[1:]
 }
 
 // differenceUnit returns the unit of differences in the report's first table.

@@ -1,6 +1,9 @@
 package compare
 
 import (
+	"math"
+	"slices"
+
 	"heddle/harness/measure"
 	"heddle/harness/stats"
 )
@@ -18,6 +21,23 @@ func (m metric) of(t trial) float64 {
 		return m.Of(t.figures...)
 	}
 	return m.OfClass(m.classOf(t))
+}
+
+// mean returns the mean of the metric's values in the trials, of which difference is the
+// difference: the geometric mean where a change acts as a factor, such as of times.
+func (m metric) mean(trials []trial) stats.Estimate {
+	values := valuesOf(m, trials)
+	switch {
+	case m.IsShare():
+		return stats.MeanShare(mapped(trials, func(t trial) stats.Share { return m.Share(t.figures...) }))
+	case !m.IsFactor() || slices.ContainsFunc(values, func(v float64) bool { return v <= 0 }):
+		return stats.Mean(values)
+	}
+	e := stats.Mean(mapped(values, math.Log))
+	if e.Value = math.Exp(e.Value); e.N > 1 {
+		e.Lo, e.Hi = math.Exp(e.Lo), math.Exp(e.Hi)
+	}
+	return e
 }
 
 // difference compares the metric's values in the trials bs with those in the

@@ -8,18 +8,18 @@ import (
 	"heddle/harness/config"
 )
 
-// modelsOf returns the scheduler models of the trials: first the cluster's own
-// scheduler, then a trace that stands beside its replays, then the others by name. Numbers in names count as numbers, so that
-// delay-nodeSkips=9 comes before delay-nodeSkips=10.
+// modelsOf returns the scheduler models of the trials: first a trace that stands beside its
+// replays, then the cluster's own scheduler, then the others by name. Numbers in names count
+// as numbers, so that delay-nodeSkips=9 comes before delay-nodeSkips=10.
 func modelsOf(trials []trial) []string {
 	models := mapped(trials, func(t trial) string { return t.model })
 	slices.Sort(models)
 	models = slices.Compact(models)
 	place := func(model string) int {
 		switch {
-		case labelled(model, config.ModelYARN):
-			return 0
 		case labelled(model, config.ModelRecorded):
+			return 0
+		case labelled(model, config.ModelYARN):
 			return 1
 		}
 		return 2

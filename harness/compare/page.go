@@ -31,19 +31,19 @@ func (r *Report) General() []string {
 // mostAcross is how many models an overview has as columns. With more they are its rows.
 const mostAcross = 6
 
-// Overview returns a table of a workload with the medians of all metrics and models, and
+// Overview returns a table of a workload with the means of all metrics and models, and
 // their intervals. Metrics that are 0 everywhere are left out.
 func (r *Report) Overview(workload string) *doc.Table {
 	tables := slices.DeleteFunc(r.of(workload), func(t Table) bool { return len(t.Models) == 0 || t.zero })
 	models := modelsOf(only(r.trials, workload))
-	x := &doc.Table{Name: workload + ", medians"}
+	x := &doc.Table{Name: workload + ", means"}
 	cell := func(t *Table, model string) doc.Cell {
 		i := slices.IndexFunc(t.Models, func(m Model) bool { return m.Model == model })
 		if i < 0 {
 			return doc.Words("-")
 		}
 		m := &t.Models[i]
-		return doc.Estimate(float64(m.Median), m.CI95[0], m.CI95[1], t.Unit)
+		return doc.Estimate(float64(m.Mean), m.MeanCI95[0], m.MeanCI95[1], t.Unit)
 	}
 	if len(models) > mostAcross {
 		x.Columns = []string{"model"}
@@ -55,7 +55,7 @@ func (r *Report) Overview(workload string) *doc.Table {
 		}
 		return x
 	}
-	x.Columns = append([]string{"median of the trials"}, models...)
+	x.Columns = append([]string{"mean of the trials"}, models...)
 	for _, t := range tables {
 		x.Add(append([]doc.Cell{doc.Words(t.Metric)}, mapped(models, func(model string) doc.Cell { return cell(&t, model) })...)...)
 	}
@@ -195,7 +195,7 @@ func (r *Report) forestRow(workload string, m *measure.Metric, p *Pair, unit str
 }
 
 // words returns the difference in words: unlike in a table's cell, its value is there
-// also if it is not told from 0.
+// also where the trials cannot tell it from 0.
 func (p *Pair) words(unit string) string {
 	c := doc.Difference(float64(p.DiffPct), p.CI95Pct[0], p.CI95Pct[1], unit)
 	switch {
@@ -203,12 +203,8 @@ func (p *Pair) words(unit string) string {
 		return c.After(printable.Count(p.Runs, "pair")).InWords()
 	case p.CI95Pct[0] == p.CI95Pct[1]:
 		return doc.Signed(float64(p.DiffPct), 1, unit).String() + ", all pairs equal"
-	case !p.Significant():
-		c = c.After(pText(float64(p.P)) + ", not told")
-	default:
-		c = c.After(pText(float64(p.P)))
 	}
-	return c.String()
+	return c.After(p.Says() + ", " + pText(float64(p.P))).String()
 }
 
 // Trials returns a table with a row for each trial and a column for each metric.
@@ -284,11 +280,11 @@ func (r *Report) AllTrials() []Chosen { return mapped(r.trials, r.chosen) }
 // Runs returns the runs that are compared.
 func (r *Report) Runs() []*results.Run { return r.runs }
 
-// Told returns the workload and the two models that the trials tell apart best by the
+// Clearest returns the workload and the two models that the trials show to differ most clearly by the
 // report's first metric. Without any difference they are the first two of the first
 // workload. A trace itself, beside its replays, is taken if there is one model only.
 // second is empty if there is nothing else.
-func (r *Report) Told() (workload, first, second string) {
+func (r *Report) Clearest() (workload, first, second string) {
 	isTrace := func(model string) bool { return labelled(model, config.ModelRecorded) }
 	least := math.Inf(1)
 	for _, t := range r.Tables {

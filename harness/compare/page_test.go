@@ -13,7 +13,7 @@ import (
 )
 
 // TestHeadline has the first sentence of a page name the best model, by how much, whether
-// that is told, and where the trials ran.
+// that is shown, and where the trials ran.
 func TestHeadline(t *testing.T) {
 	speeds := func(speed map[string]float64) made {
 		return made{workloads: []string{"wordcount"}, models: slices.Sorted(keys(speed)), repeats: 6, seconds: steady(speed)}
@@ -22,16 +22,16 @@ func TestHeadline(t *testing.T) {
 		made
 		want []string
 	}{
-		"told": {speeds(map[string]float64{"yarn": 1, "fifo": 0.8}), []string{
-			"fifo is faster than yarn by ", " %, told: over 6 pairs of trials (95 % interval -2", " %). fifo has the shortest mean job completion time, ", " under yarn. Measured on a cluster (12 trials).",
+		"shown": {speeds(map[string]float64{"yarn": 1, "fifo": 0.8}), []string{
+			"fifo is faster than yarn by 20.0 % (95 % interval -2", " %), shown with 6 repeats: ", " s against ", ". Measured on a cluster (12 trials).",
 		}},
-		"the cluster's own scheduler is best": {speeds(map[string]float64{"yarn": 1, "delay": 1.3}), []string{"yarn has the shortest", "interval +", "delay is slower than yarn by "}},
+		"the cluster's own scheduler is best": {speeds(map[string]float64{"yarn": 1, "delay": 1.3}), []string{"delay is slower than yarn by 30.4 % (95 % interval +"}},
 		"of three": {speeds(map[string]float64{"yarn": 1, "fifo": 0.8, "delay": 0.799, "acl": 0.9}), []string{
-			" against ", " under yarn and ", " delay is told apart from acl too.", "delay is not told apart from fifo; delay is faster than yarn",
+			"fifo is faster than yarn", " s under delay, ", " s under acl). It differs from acl too. The trials cannot tell it from delay.",
 		}},
-		"not told":   {speeds(map[string]float64{"yarn": 1, "delay": 0.999}), []string{"delay is not told apart from yarn: ", " has the shortest"}},
+		"none shown": {speeds(map[string]float64{"yarn": 1, "delay": 0.999}), []string{"Cannot tell with 6 repeats which model has the lower mean job completion time: "}},
 		"one model":  {speeds(map[string]float64{"yarn": 1}), []string{"Under yarn the mean job completion time is ", "; there is no other model"}},
-		"one repeat": {made{workloads: []string{"wordcount"}, models: []string{"fifo", "yarn"}, repeats: 1, seconds: steady(map[string]float64{"yarn": 1, "fifo": 0.8})}, []string{"Not told: fifo has the shortest", "but 1 pair of trials gives no interval."}},
+		"one repeat": {made{workloads: []string{"wordcount"}, models: []string{"fifo", "yarn"}, repeats: 1, seconds: steady(map[string]float64{"yarn": 1, "fifo": 0.8})}, []string{"Cannot tell with 1 repeat which model has the lower mean job completion time: ", " s under yarn. Measured"}},
 		"simulated":  {made{world: runs.WorldSimulated, workloads: []string{"wordcount"}, models: []string{"fifo", "yarn"}, repeats: 6, seconds: steady(map[string]float64{"yarn": 1, "fifo": 0.8})}, []string{"Simulated (12 trials): no cluster was measured."}},
 	} {
 		t.Run(name, func(t *testing.T) {

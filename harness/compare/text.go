@@ -11,8 +11,10 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"heddle/harness/config"
 	"heddle/harness/doc"
 	"heddle/harness/runs"
+	"heddle/harness/stats"
 	"heddle/traces/printable"
 )
 
@@ -46,17 +48,41 @@ func (r *Report) Doc() doc.Doc {
 		}
 		d = append(d, part)
 	}
-	return append(d, ThresholdTable(r.Thresholds), legend, doc.Notes(notes))
+	return append(d, ThresholdTable(r.Thresholds), legend, doc.Notes(notes), doc.Lead(r.Headline()))
 }
 
 // mostMissesAsText is how many decisions that came out otherwise a text lists.
 const mostMissesAsText = 12
 
 // legend stands below all tables.
-const legend doc.Text = "Medians with their 95 % interval; differences of the row from the column with theirs. p is of the t-test: " +
-	"paired by repeat, Welch's for models that no run has both; times by their logarithms. p and the intervals of " +
-	"differences hold for all pairs of a table together (Bonferroni). " +
-	"not told: no difference is shown, the interval contains 0. [?]: too few trials for an interval."
+const legend doc.Text = "Means of n trials (of times, geometric) with their 95 % interval; differences of the row from the column with " +
+	"theirs. " + CannotTell + ": as large a difference, p, comes by chance in 5 of 100 such comparisons or more; " + JustShown + ": in 1 to 5 of " +
+	"100, or of fewer than 6 repeats; " + Shown + ": in fewer. p is of the t-test, paired by repeat, Welch's for models that no run has both; times by their " +
+	"logarithms. It holds for all pairs of a table together (Bonferroni)."
+
+// Shown to Equal are what the trials say about a difference.
+const (
+	Shown      = "shown"
+	JustShown  = "just shown"
+	CannotTell = "cannot tell"
+	Equal      = "equal"
+)
+
+// shownFrom is the p-value below which a difference is shown, and not just so.
+const shownFrom = 0.01
+
+// Says returns what the trials say about the difference.
+func (p Pair) Says() string {
+	switch {
+	case p.CI95Pct == Interval{} && p.DiffPct == 0:
+		return Equal
+	case !p.CI95Pct.Bounded() || !p.Significant():
+		return CannotTell
+	case p.P < shownFrom && p.Runs >= stats.MinRanks: // with fewer, all rests on a normal distribution
+		return Shown
+	}
+	return JustShown
+}
 
 // maxColumns is the largest number of models with which a table compares the
 // others. In a larger table each model is compared with the first one only.
@@ -88,7 +114,8 @@ func (t Table) parts() doc.Doc {
 	if noise {
 		x.Columns = append(x.Columns, "noise floor")
 	}
-	columns := t.Models[:len(t.Models)-1]
+	first := slices.IndexFunc(t.Models, func(m Model) bool { return !labelled(m.Model, config.ModelRecorded) })
+	columns := t.Models[max(first, 0):max(first, 0, len(t.Models)-1)]
 	if len(columns) > maxColumns {
 		columns = columns[:1]
 	}
@@ -96,18 +123,18 @@ func (t Table) parts() doc.Doc {
 		x.Columns = append(x.Columns, "vs "+m.Model)
 	}
 	for i, m := range t.Models {
-		row := []doc.Cell{doc.Words(m.Model), doc.Estimate(float64(m.Median), m.CI95[0], m.CI95[1], t.Unit), doc.Count(m.Runs)}
+		row := []doc.Cell{doc.Words(m.Model), doc.Estimate(float64(m.Mean), m.MeanCI95[0], m.MeanCI95[1], t.Unit), doc.Count(m.Runs)}
 		if noise {
 			row = append(row, doc.Fixed(float64(m.NoisePct), 1, "%"))
 		}
-		for _, a := range columns[:min(i, len(columns))] {
+		for _, a := range columns[:max(0, min(i-first, len(columns)))] {
 			p := t.Pairs[slices.IndexFunc(t.Pairs, func(p Pair) bool { return p.A == a.Model && p.B == m.Model })]
 			row = append(row, p.cell(t.Unit))
 		}
 		x.Add(row...)
 	}
 	d := doc.Doc{x}
-	if len(columns) < len(t.Models)-1 {
+	if len(columns) < len(t.Models)-1-first {
 		d = append(d, doc.Notes{fmt.Sprintf("the table has %d models, so each is compared with %s; --json has all pairs", len(t.Models),
 			columns[0].Model)})
 	}
@@ -115,16 +142,17 @@ func (t Table) parts() doc.Doc {
 }
 
 // cell returns the difference between two models like "-13.4 % [-16.1, -10.5]
-// p=0.002", or "not told" in place of the number if it is not significant.
+// shown, p=0.002", or "cannot tell" in place of the number.
 func (p Pair) cell(unit string) doc.Cell {
 	c := doc.Difference(float64(p.DiffPct), p.CI95Pct[0], p.CI95Pct[1], differenceUnit(unit))
+	says := p.Says()
 	switch {
-	case !p.CI95Pct.Bounded():
-		return c.As("not told")
-	case !p.Significant():
-		c = c.As("not told")
+	case !p.CI95Pct.Bounded() || says == Equal:
+		return c.As(says)
+	case says == CannotTell:
+		return c.As(says).After(pText(float64(p.P)))
 	}
-	return c.After(pText(float64(p.P)))
+	return c.After(says + ", " + pText(float64(p.P)))
 }
 
 func pText(p float64) string {
@@ -139,7 +167,7 @@ func ThresholdTable(list []Threshold) *doc.Table {
 	x := &doc.Table{Name: "thresholds", Columns: []string{"threshold", "metric", "workload", "verdict", "figure", "value", "n"}}
 	for _, t := range list {
 		tone := map[Verdict]doc.Tone{Met: doc.Good, Missed: doc.Bad, Untold: doc.Notable}[t.Verdict]
-		x.Add(doc.Words(t.Text), doc.Words(t.Metric), doc.Words(t.Workload), doc.Words(string(t.Verdict)).In(tone), doc.Words(t.Figure),
+		x.Add(doc.Words(t.Text), doc.Words(t.Metric), doc.Words(t.Workload), doc.Words(t.Verdict.words()).In(tone), doc.Words(t.Figure),
 			t.value(), doc.Count(t.Runs))
 	}
 	return x

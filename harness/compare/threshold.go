@@ -45,6 +45,14 @@ const (
 	Untold Verdict = "untold" // the trials are too few, or the value is too near the limit, to say
 )
 
+// words returns the verdict as people read it.
+func (v Verdict) words() string {
+	if v == Untold {
+		return CannotTell
+	}
+	return string(v)
+}
+
 // thresholds checks the thresholds in the experiment file of a run. Several runs
 // have none. If apart is true, the names of models in trials begin with the run's.
 func (r *Report) thresholds(opened []*results.Run, apart bool, workloads []string, trials []trial) error {
@@ -138,8 +146,8 @@ func Unmet(list []Threshold, untold string) error {
 	case untold == 0:
 		return fmt.Errorf("%d of %d thresholds missed", missed, len(list))
 	case missed == 0:
-		return fmt.Errorf("%d of %d thresholds untold%s", untold, len(list), hint)
+		return fmt.Errorf("of %d thresholds, %d that the repeats cannot tell%s", len(list), untold, hint)
 	default:
-		return fmt.Errorf("%d of %d thresholds missed, and %d untold%s", missed, len(list), untold, hint)
+		return fmt.Errorf("%d of %d thresholds missed, and %d that the repeats cannot tell%s", missed, len(list), untold, hint)
 	}
 }

@@ -71,7 +71,7 @@ func Span(lo, hi float64, unit string) Cell {
 }
 
 // Estimate returns a cell with a number and its interval. An interval whose bounds
-// are not finite shows as "[?]": there were too few measurements.
+// are not finite is left out: there were too few measurements.
 func Estimate(x, lo, hi float64, unit string) Cell {
 	c := Number(x, unit)
 	c.lo, c.hi, c.interval = lo, hi, !math.IsNaN(x)
@@ -154,7 +154,7 @@ func (c Cell) rest() string {
 
 func (c Cell) bounds() string {
 	if !c.bounded {
-		return "[?]"
+		return ""
 	}
 	lo, hi := figure(c.lo, c.digits), figure(c.hi, c.digits)
 	if c.sign {
@@ -170,7 +170,7 @@ func (c Cell) bounds() string {
 func (c Cell) String() string { return strings.TrimSpace(c.main() + " " + c.rest()) }
 
 // InWords is like String, for a sentence or a picture: it says that there is no interval
-// in words, and not as "[?]".
+// in words.
 func (c Cell) InWords() string {
 	if !c.interval || c.bounded {
 		return c.String()

@@ -106,7 +106,7 @@ func (p *page) trials(first *[]trial) (rest []trial) {
 			*list = append(*list, x)
 		}
 	}
-	workload, a, b := p.compared.Told()
+	workload, a, b := p.compared.Clearest()
 	for _, model := range []string{a, b} {
 		if c, ok := p.compared.Median(workload, model); ok {
 			take(first, c)
