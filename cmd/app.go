@@ -183,6 +183,8 @@ var former = map[string]string{
 	"paper live-run":     "use heddle compare RUN",
 	"paper dry-run":      "--experiments DIR writes the paper's experiments, and heddle run --dry-run forecasts them",
 	"doctor fix-plan":    "doctor prints the property, its value, the file and the daemon to restart of what is missing",
+	"demo simulate":      "heddle demo does that by itself; --hadoop is the way with Hadoop",
+	"compare untold":     "use --cannot-tell",
 	"run serve":          "RUN/report.html is kept up to date while the run goes on",
 }
 

@@ -166,8 +166,8 @@ func stoppedCommands() map[string]stoppedCommand {
 	opens := func(args ...string) stoppedCommand {
 		return stoppedCommand{args: args, file: labFile, code: exitFailed}
 	}
-	locks := func(name string) stoppedCommand {
-		w := stoppedCommand{lock: "state/heddle/labs/." + name + ".lock", changes: changes, code: exitFailed}
+	locks := func(name string, args ...string) stoppedCommand {
+		w := stoppedCommand{args: args, lock: "state/heddle/labs/." + name + ".lock", changes: changes, code: exitFailed}
 		if err := lab.Preflight(lab.Default()); err != nil {
 			w.skip = err.Error()
 		}
@@ -184,7 +184,7 @@ func stoppedCommands() map[string]stoppedCommand {
 		"completion bash": instant,
 		"completion fish": instant,
 		"completion zsh":  instant,
-		"demo":            locks("demo"),
+		"demo":            locks("demo", "--hadoop"),
 		"doctor":          asks(waits, "--cluster", "cluster.yaml"),
 		"fidelity":        hashes("run"),
 		"lab down":        locks("lab"),
@@ -468,7 +468,7 @@ func jsonAnswers() map[string]jsonAnswer {
 		"completion bash": {why: printsNone},
 		"completion fish": {why: printsNone},
 		"completion zsh":  {why: printsNone},
-		"demo":            {args: []string{"--simulate"}},
+		"demo":            {},
 		"doctor":          {args: []string{"--cluster", "far.yaml"}, code: exitCluster},
 		"fidelity":        {args: []string{"../harness/fidelity/testdata/run"}},
 		"lab down":        {why: printsNone},

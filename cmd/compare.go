@@ -14,9 +14,9 @@ import (
 
 type compareOptions struct {
 	compare.Options
-	Where    string `flag:"where" text:"only trials that fulfil CONDITION" of:"CONDITION"`
-	Untold   string `flag:"untold" values:"fail,pass" text:"what thresholds do that the repeats cannot tell" without:"as the experiment says"`
-	Benchfmt bool   `flag:"benchfmt" text:"print every trial as a Go benchmark result, for benchstat" heading:"Output"`
+	Where      string `flag:"where" text:"only trials that fulfil CONDITION" of:"CONDITION"`
+	CannotTell string `flag:"cannot-tell" values:"fail,pass" text:"what thresholds do that the repeats cannot tell" without:"as the experiment says"`
+	Benchfmt   bool   `flag:"benchfmt" text:"print every trial as a Go benchmark result, for benchstat" heading:"Output"`
 	printed
 }
 
@@ -25,12 +25,11 @@ func compareCommand() *cli.Command {
 		Name:      "compare",
 		Usage:     "compare the models of finished runs",
 		ArgsUsage: "RUN [RUN …]",
-		Description: `Prints for each workload and metric the models' medians over the repeats, and how much
-models differ within repeats, with 95 % intervals and p-values. With too few
-repeats (an interval of a median needs 6) it says so and ranks nothing. Several
-runs count as one, unless --apart is given. A single run whose experiment has thresholds
-is held against them, too: if one is missed or untold, the exit code is 4. --benchfmt
-checks none. For example:
+		Description: `Prints for each workload and metric the models' means over the repeats, and how much
+models differ within repeats, with 95 % intervals: shown, just shown, or cannot tell. The
+last sentence says which was faster. Several runs count as one, unless --apart is given.
+A single run whose experiment has thresholds is held against them, too: if one is missed,
+or the repeats cannot tell, the exit code is 4. --benchfmt checks none. For example:
 
    heddle compare RUN-FOLDER
    heddle compare --metric makespan --json RUN-FOLDER | jq '.pairs[] | {a, b, diffPct, p}'
@@ -69,7 +68,7 @@ func runCompare(c *cli.Context, o *compareOptions, dirs []string) (err error) {
 	if err := show(c, report); err != nil {
 		return err
 	}
-	return withCode(exitThreshold, compare.Unmet(report.Thresholds, cmp.Or(o.Untold, report.Untold)))
+	return withCode(exitThreshold, compare.Unmet(report.Thresholds, cmp.Or(o.CannotTell, report.CannotTell)))
 }
 
 func metricLines() string {

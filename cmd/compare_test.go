@@ -44,7 +44,7 @@ func TestCompareJSON(t *testing.T) {
 	if len(got.Pairs) != 1 || got.Pairs[0].CI95Pct != nil || got.Pairs[0].P != nil || got.Models[0].CI95 != nil {
 		t.Errorf("%+v: one repeat has neither interval nor p", got)
 	}
-	if !strings.Contains(strings.Join(got.Warnings, "\n"), "need at least 6") {
+	if !strings.Contains(strings.Join(got.Warnings, "\n"), "need at least 2") {
 		t.Errorf("%q do not say what is lacking", got.Warnings)
 	}
 }

@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"errors"
-	"fmt"
 	"os"
 
 	"github.com/urfave/cli/v2"
@@ -12,7 +11,8 @@ import (
 )
 
 type demoOptions struct {
-	Simulate bool `flag:"simulate" text:"replay measured traces that are part of heddle, without Hadoop or root"`
+	Hadoop bool `flag:"hadoop" text:"start Hadoop on this machine, run a workload on it, and stop it"`
+	Full   bool `flag:"full" text:"print the tables behind the sentences too"`
 	demo.Options
 	inRuns
 	printed
@@ -23,27 +23,27 @@ func demoCommand() *cli.Command {
 	o.Lab.Name = "demo"
 	return command(&cli.Command{
 		Name:  "demo",
-		Usage: "the whole way once: with Hadoop on this machine, or in seconds without",
-		Description: `Starts Hadoop here, runs a workload, captures and describes it, and stops Hadoop. That
-needs Linux, root, Java 17, Maven and iproute2. With --install it installs what is
-missing on Debian. It keeps a run folder. For example:
+		Usage: "what heddle finds in jobs of a real cluster, in seconds; --hadoop: the whole way once",
+		Description: `Three traces that were measured on real Hadoop and are part of heddle are replayed in
+virtual time, under YARN's scheduler and under a model that knows the HDFS cache. It says
+what came out, and leaves a run folder with a page for a browser and all traces. It needs
+no Hadoop, no root and no network:
 
-   heddle demo --install
+   heddle demo
 
-With --simulate it needs none of that, and no network. Three traces that were measured
-on real Hadoop and are part of heddle are replayed in virtual time under YARN's scheduler
-and under the model acl, which knows the HDFS cache. It prints how the two compare, and
-leaves a run folder with a page for a browser and all traces:
+With --hadoop it starts Hadoop here, runs a workload, captures and describes it, and stops
+Hadoop. That needs Linux, root, Java 17, Maven and iproute2. --install installs what is
+missing on Debian:
 
-   heddle demo --simulate`,
+   heddle demo --hadoop --install`,
 	}, &o, runDemo)
 }
 
 func runDemo(c *cli.Context, o *demoOptions, _ []string) (err error) {
-	if o.Simulate && (o.Install || o.Keep) {
-		return usagef("--install, --keep: want no --simulate with them; it starts no Hadoop")
+	if !o.Hadoop && (o.Install || o.Keep) {
+		return usagef("--install, --keep: want --hadoop with them; without it, no Hadoop is started")
 	}
-	if !o.Simulate {
+	if o.Hadoop {
 		if err := needLinux(c); err != nil {
 			return err
 		}
@@ -51,17 +51,13 @@ func runDemo(c *cli.Context, o *demoOptions, _ []string) (err error) {
 	if o.Root, err = runsRoot(o.Runs); err != nil {
 		return err
 	}
-	if o.Simulate {
+	if !o.Hadoop {
 		s, err := demo.Simulate(c.Context, o.Root, o.Command)
 		if err != nil {
 			return err
 		}
-		if err := show(c, s); err != nil {
-			return err
-		}
-		fmt.Fprintln(c.App.ErrWriter, "run folder:", s.Folder)
-		next(c, "heddle replay --model yarn --model delay --nodes 8 --racks 2", s.Trace)
-		return nil
+		s.Full = o.Full
+		return show(c, s)
 	}
 	if o.Lab.Executable, err = os.Executable(); err != nil {
 		return err

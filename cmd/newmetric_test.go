@@ -65,7 +65,7 @@ func TestNewMetric(t *testing.T) {
 	run(true, "go", "build", "-pgo=off", "-overlay", overlay, "-o", heddle, "./cmd/heddle")
 
 	experiment := write("more.yaml", "workloads: [{name: wordcount, size: 16MiB, maps: 4, reduces: 1}]\nmodels: [yarn, fifo]\n"+
-		"thresholds: {ended: [fifo < yarn + 9], untold: pass}\n")
+		"thresholds: {ended: [fifo < yarn + 9], cannotTell: pass}\n")
 	data, runs := filepath.Join(dir, "seeds.csv"), filepath.Join(dir, "runs")
 	for _, x := range []struct{ args, want string }{
 		{"compare --help", "ended           number of task attempts that ended"},

@@ -27,8 +27,7 @@ import (
 var elsewhere = []struct{ command, why string }{
 	{"run --simulate", ""},
 	{"lab", "needs root and Hadoop; .ci/run runs the README's and those of harness/lab's page"},
-	{"demo --simulate", ""},
-	{"demo", "needs root and Hadoop; .ci/run runs it"},
+	{"demo --hadoop", "needs root and Hadoop; .ci/run runs it"},
 	{"doctor --requirements", ""},
 	{"doctor", "needs a cluster; .ci/run runs the README's"},
 	{"capture", "needs a cluster; .ci/run runs the README's"},
@@ -180,7 +179,7 @@ func TestReadme(t *testing.T) {
 			}
 		}
 	}
-	for _, line := range []string{"go run ./cmd/heddle demo --install", "go run ./cmd/heddle demo --simulate", "go test -p 1 -timeout 40m ", "## A first experiment"} {
+	for _, line := range []string{"go run ./cmd/heddle demo --hadoop --install", "go run ./cmd/heddle demo", "go test -p 1 -timeout 40m ", "## A first experiment"} {
 		if !strings.Contains(string(page), line) || !strings.Contains(string(ci), line) {
 			t.Errorf("README.md and .ci/run do not both have %q", line)
 		}

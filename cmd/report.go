@@ -1,19 +1,24 @@
 package cmd
 
 import (
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/urfave/cli/v2"
 
 	"heddle/harness/doc"
 	"heddle/harness/measure"
 	"heddle/harness/report"
+	"heddle/harness/runs"
 	"heddle/traces/outfile"
 )
 
 type reportOptions struct {
-	Output string `flag:"output,o" text:"write the page to FILE, which must not exist" of:"FILE"`
+	Output string `flag:"output,o" text:"write the page to FILE, which must not exist" of:"FILE" without:"report.html in the RUN, TRACE.html, or report.html here"`
 	report.Options
 	inRuns
 }
@@ -30,7 +35,7 @@ file in any format that heddle trace import reads; beside runs it is what they r
 Trials that were measured are replayed too, to show how far predictions are from them.
 For example:
 
-   heddle report -o page.html RUN-FOLDER
+   heddle report RUN-FOLDER
    heddle report -o page.html --metric makespan --metric cacheLocal RUN-FOLDER
    heddle report -o day.html RUN-FOLDER job-trace.json.gz`,
 	}, &reportOptions{}, runReport)
@@ -40,11 +45,10 @@ For example:
 const mostPageBytes = 5_000_000
 
 func runReport(c *cli.Context, o *reportOptions, args []string) error {
-	if o.Output == "" {
-		return usagef("report needs --output FILE.html")
-	}
-	if err := absent(o.Output); err != nil {
-		return err
+	if o.Output != "" {
+		if err := absent(o.Output); err != nil {
+			return err
+		}
 	}
 	if _, err := measure.Find(o.Metrics); err != nil { // before traces are read
 		return err
@@ -75,12 +79,43 @@ func runReport(c *cli.Context, o *reportOptions, args []string) error {
 		return err
 	}
 	p.close()
-	if err := outfile.Create(o.Output, func(f *os.File) error { return doc.WritePage(f, d) }); err != nil {
+	write, path := outfile.Create, o.Output
+	if path == "" {
+		if write, path = outfile.Replace, usualPage(&o.Options); !isPage(path) {
+			return usagef("%s is no page of heddle's, so it is kept; --output FILE.html writes elsewhere", path)
+		}
+	}
+	if err := write(path, func(f *os.File) error { return doc.WritePage(f, d) }); err != nil {
 		return failed(fmt.Errorf("write page: %w", err))
 	}
-	if info, err := os.Stat(o.Output); err == nil && info.Size() > mostPageBytes {
-		warn(fmt.Sprintf("%s has %s: browsers are slow with such a page; fewer runs or metrics make it smaller", o.Output,
+	fmt.Fprintln(c.App.Writer, path)
+	if info, err := os.Stat(path); err == nil && info.Size() > mostPageBytes {
+		warn(fmt.Sprintf("%s has %s: browsers are slow with such a page; fewer runs or metrics make it smaller", path,
 			doc.Bytes(info.Size())))
 	}
 	return nil
+}
+
+// usualPage returns the path of a page whose name nobody gave: in the run folder, beside
+// the trace, or for several of them in the current folder. It is written again and again.
+func usualPage(o *report.Options) string {
+	switch {
+	case len(o.Runs) == 1 && len(o.Traces) == 0:
+		return filepath.Join(o.Runs[0], runs.PageFile)
+	case len(o.Runs) == 0 && len(o.Traces) == 1:
+		return o.Traces[0] + ".html"
+	}
+	return runs.PageFile
+}
+
+// isPage reports whether nothing is at a path but a page of heddle's.
+func isPage(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	defer f.Close()
+	head := make([]byte, 1<<10)
+	n, _ := io.ReadFull(f, head)
+	return doc.IsPage(head[:n])
 }

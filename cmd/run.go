@@ -21,6 +21,7 @@ import (
 
 type runOptions struct {
 	named
+	New        bool   `flag:"new" text:"write an experiment file to begin with"`
 	Resume     string `flag:"resume" text:"continue the unfinished run in DIR" of:"DIR"`
 	Unverified bool   `flag:"unverified" text:"with --resume or --like, also read files that have changed since they were recorded, with a warning"`
 	Cluster    string `flag:"cluster" text:"CLUSTER file or lab, instead of the experiment's" of:"CLUSTER"`
@@ -52,6 +53,7 @@ continues an interrupted run, on the cluster or in virtual time as it began: war
 the interrupted trial run again; the files of its last try are kept until it is done. For
 example:
 
+   heddle run --new first.yaml
    heddle lab up
    heddle run first.yaml
    heddle run --resume RUN-FOLDER
@@ -76,12 +78,15 @@ each trial. While the run goes on, a browser that shows it loads it anew by itse
 the page of another machine, copy it, or forward a port of any file server by ssh.
 
 Where the experiment has thresholds, each is printed at the end as met, missed, or
-untold where the repeats are too few to tell. If one is not met, the exit code is 4;
-'untold: pass' among the thresholds lets the untold ones pass.`,
+cannot tell where the repeats are too few. If one is not met, the exit code is 4;
+'cannotTell: pass' among the thresholds has those pass that the repeats cannot tell.`,
 	}, &runOptions{Tell: "5%", Metric: "makespan"}, func(c *cli.Context, o *runOptions, files []string) error {
 		x := &experiment.Options{
 			Name: o.RunName, Resume: o.Resume, Unverified: o.Unverified, RecordObservations: o.Record, OthersCores: o.Others,
 			Command: os.Args,
+		}
+		if o.New {
+			return beginExperiment(c, files)
 		}
 		if o.DryRun {
 			return dryRun(c, o, x, files)
@@ -157,7 +162,7 @@ func runExperiment(c *cli.Context, o *runOptions, x *experiment.Options, files [
 		return err
 	}
 	next(c, "heddle compare", run.Dir)
-	return withCode(exitThreshold, compare.Unmet(limits, x.Experiment.Thresholds.Untold))
+	return withCode(exitThreshold, compare.Unmet(limits, x.Experiment.Thresholds.CannotTell))
 }
 
 // checkRun returns an error if flags do not go together, or with the run that is resumed.

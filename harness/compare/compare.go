@@ -64,8 +64,8 @@ type Report struct {
 	// one entry for each threshold and workload. It is empty if several runs
 	// or only some trials are compared.
 	Thresholds []Threshold `json:"thresholds,omitempty"`
-	// Untold says whether untold thresholds pass; see config.Thresholds.
-	Untold string `json:"untold,omitempty"`
+	// CannotTell says whether thresholds pass that the trials cannot tell; see config.Thresholds.
+	CannotTell string `json:"cannotTell,omitempty"`
 
 	trials  []trial
 	general []string // warnings about the whole comparison, not about one table

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"heddle/harness/measure"
-	"heddle/harness/stats"
 )
 
 // Two trials with one schedule are one observation, however often it was made: the
@@ -90,9 +89,6 @@ func equalSchedules(trials []trial) []string {
 				len(of), n, n)
 			if n == 1 {
 				text = fmt.Sprintf("%s under %s: %d trials have one and the same schedule, by its digest, and count as 1 repeat", w, model, len(of))
-			}
-			if n < stats.MinRanks {
-				text += fmt.Sprintf("; an interval of a median needs %d", stats.MinRanks)
 			}
 			list = append(list, text)
 		}

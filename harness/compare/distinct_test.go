@@ -52,7 +52,7 @@ func TestEqualSchedules(t *testing.T) {
 		t.Errorf("steering by fifo: %d decisions in %d trials, want the 20 of 2", s.Decisions, s.Trials)
 	}
 
-	const want = "wordcount under yarn: 6 trials have one and the same schedule, by its digest, and count as 1 repeat; an interval of a median needs 6"
+	const want = "wordcount under yarn: 6 trials have one and the same schedule, by its digest, and count as 1 repeat"
 	var text bytes.Buffer
 	check(t, doc.WriteText(&text, r.Doc(), false))
 	data, err := json.Marshal(r)

@@ -74,7 +74,14 @@ func (f *Finished) Doc() doc.Doc {
 	if f.costs != nil {
 		d = append(d, experiment.NewRunsDoc(f.costs, f.NewRuns)...)
 	}
-	return append(d, doc.Warnings(f.starved), ThresholdTable(f.Thresholds))
+	d = append(d, doc.Warnings(f.starved), ThresholdTable(f.Thresholds))
+	if len(f.Trials) > mostTrialRows {
+		return d // their comparison ends with the sentence
+	}
+	if r, err := Runs([]string{f.run.Dir}, Options{Metrics: []string{"makespan"}, Unverified: f.run.Unverified}); err == nil && len(r.Models) > 1 {
+		d = append(d, doc.Lead(r.Headline()))
+	}
+	return d
 }
 
 // mostJobRows is the largest number of a trial's jobs that the table of results

@@ -3,6 +3,7 @@ package compare
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -86,6 +87,39 @@ func (r *Report) Numbers(workload string) (d doc.Doc) {
 		d = append(d, t.parts()...)
 	}
 	return append(d, legend)
+}
+
+// Joined returns the table of all workloads of a repeat together, nothing if there is one.
+func (r *Report) Joined() doc.Doc {
+	if !r.joins() {
+		return nil
+	}
+	t := r.Table
+	t.Warnings = nil
+	return t.parts()
+}
+
+// Settings says what the jobs of each workload are, by the keys of the runs' experiments.
+func (r *Report) Settings() (list doc.Facts) {
+	for _, run := range r.runs {
+		e, err := results.Experiment(run.Run, "")
+		if err != nil || e == nil {
+			continue
+		}
+		for i := range e.Workloads {
+			d := describeWorkload(run, &e.Workloads[i])
+			delete(d, "name")
+			var texts []string
+			for _, k := range slices.Sorted(maps.Keys(d)) {
+				texts = append(texts, k+" "+d[k])
+			}
+			f := doc.Fact{Name: e.Workloads[i].Label, Value: printable.First(mostKeys, texts)}
+			if !slices.Contains(list, f) {
+				list = append(list, f)
+			}
+		}
+	}
+	return list
 }
 
 // mostMisses is how many decisions that came out otherwise a page lists.

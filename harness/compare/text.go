@@ -114,8 +114,8 @@ func (t Table) parts() doc.Doc {
 	if noise {
 		x.Columns = append(x.Columns, "noise floor")
 	}
-	first := slices.IndexFunc(t.Models, func(m Model) bool { return !labelled(m.Model, config.ModelRecorded) })
-	columns := t.Models[max(first, 0):max(first, 0, len(t.Models)-1)]
+	first := max(0, slices.IndexFunc(t.Models, func(m Model) bool { return !labelled(m.Model, config.ModelRecorded) }))
+	columns := t.Models[first:max(first, len(t.Models)-1)]
 	if len(columns) > maxColumns {
 		columns = columns[:1]
 	}
@@ -166,8 +166,8 @@ func pText(p float64) string {
 func ThresholdTable(list []Threshold) *doc.Table {
 	x := &doc.Table{Name: "thresholds", Columns: []string{"threshold", "metric", "workload", "verdict", "figure", "value", "n"}}
 	for _, t := range list {
-		tone := map[Verdict]doc.Tone{Met: doc.Good, Missed: doc.Bad, Untold: doc.Notable}[t.Verdict]
-		x.Add(doc.Words(t.Text), doc.Words(t.Metric), doc.Words(t.Workload), doc.Words(t.Verdict.words()).In(tone), doc.Words(t.Figure),
+		tone := map[Verdict]doc.Tone{Met: doc.Good, Missed: doc.Bad, Unclear: doc.Notable}[t.Verdict]
+		x.Add(doc.Words(t.Text), doc.Words(t.Metric), doc.Words(t.Workload), doc.Words(string(t.Verdict)).In(tone), doc.Words(t.Figure),
 			t.value(), doc.Count(t.Runs))
 	}
 	return x
@@ -179,7 +179,7 @@ func (t *Threshold) value() doc.Cell {
 	switch {
 	case math.IsNaN(float64(t.Value)):
 		return value.After("no finished trial has it")
-	case t.Verdict != Untold:
+	case t.Verdict != Unclear:
 		return value
 	case !t.CI95.Bounded():
 		return value.After("too few repeats to tell")

@@ -7,7 +7,6 @@ import (
 
 	"heddle/harness/config"
 	"heddle/harness/results"
-	"heddle/harness/stats"
 )
 
 // Threshold says whether a threshold of an experiment holds in one workload.
@@ -16,9 +15,9 @@ type Threshold struct {
 	Metric   string `json:"metric"`
 	Text     string `json:"threshold"` // the threshold's text in the experiment file
 	// Verdict is Met if the whole 95 % confidence interval is within the limit,
-	// Missed if none of it is, and otherwise Untold.
+	// Missed if none of it is, and otherwise Unclear.
 	Verdict Verdict `json:"verdict"`
-	// Figure names what the threshold limits. It is the median of one model,
+	// Figure names what the threshold limits. It is the mean of one model,
 	// the ratio of the times or multiples of two models ("fifo / yarn"), or the
 	// difference of what else they have ("acl - yarn"), such as the percentage
 	// points between shares.
@@ -40,18 +39,10 @@ type Verdict string
 
 // Verdicts about a threshold in an experiment file.
 const (
-	Met    Verdict = "met"
-	Missed Verdict = "missed"
-	Untold Verdict = "untold" // the trials are too few, or the value is too near the limit, to say
+	Met     Verdict = "met"
+	Missed  Verdict = "missed"
+	Unclear Verdict = CannotTell // the trials are too few, or the value is too near the limit, to say
 )
-
-// words returns the verdict as people read it.
-func (v Verdict) words() string {
-	if v == Untold {
-		return CannotTell
-	}
-	return string(v)
-}
 
 // thresholds checks the thresholds in the experiment file of a run. Several runs
 // have none. If apart is true, the names of models in trials begin with the run's.
@@ -70,7 +61,7 @@ func (r *Report) thresholds(opened []*results.Run, apart bool, workloads []strin
 	if apart {
 		nameOf = func(model string) string { return trials[0].folder + "/" + model }
 	}
-	r.Untold = e.Thresholds.Untold
+	r.CannotTell = e.Thresholds.CannotTell
 	for _, listed := range e.Thresholds.Metrics() {
 		m := metric{Metric: listed}
 		for _, limit := range e.Thresholds.ByMetric[m.Name] {
@@ -94,14 +85,14 @@ func (r *Report) thresholds(opened []*results.Run, apart bool, workloads []strin
 func newThreshold(m metric, limit config.Threshold, of func(model string) []trial) Threshold {
 	t := Threshold{
 		Metric: m.Name, Text: limit.Text, Limit: limit.Limit, below: limit.Below, model: limit.Model, other: limit.Other,
-		Value: Number(math.NaN()), CI95: Interval{math.Inf(-1), math.Inf(1)}, Verdict: Untold,
+		Value: Number(math.NaN()), CI95: Interval{math.Inf(-1), math.Inf(1)}, Verdict: Unclear,
 	}
 	as, bs := of(limit.Other), of(limit.Model)
 	switch {
 	case limit.Other == "":
 		t.Figure, t.unit = limit.Model, m.Unit
 		if len(bs) > 0 {
-			e := stats.Median(valuesOf(m, distinct(bs)))
+			e := m.mean(distinct(bs))
 			t.Value, t.CI95, t.Runs = Number(e.Value), Interval{e.Lo, e.Hi}, e.N
 		}
 	case m.IsFactor():
@@ -129,25 +120,25 @@ func newThreshold(m metric, limit config.Threshold, of func(model string) []tria
 	return t
 }
 
-// Unmet returns an error if a threshold is missed, or is untold and untold is
-// not config.UntoldPass. The error says how many are.
-func Unmet(list []Threshold, untold string) error {
+// Unmet returns an error if a threshold is missed, or cannot be told and cannotTell is
+// not config.CannotTellPass. The error says how many are.
+func Unmet(list []Threshold, cannotTell string) error {
 	count := map[Verdict]int{}
 	for _, t := range list {
 		count[t.Verdict]++
 	}
-	if untold == config.UntoldPass {
-		count[Untold] = 0
+	if cannotTell == config.CannotTellPass {
+		count[Unclear] = 0
 	}
-	const hint = "; more repeats may tell, and 'untold: pass' among the thresholds lets them pass"
-	switch missed, untold := count[Missed], count[Untold]; {
-	case missed == 0 && untold == 0:
+	const hint = "; more repeats may tell, and 'cannotTell: pass' among the thresholds lets them pass"
+	switch missed, unclear := count[Missed], count[Unclear]; {
+	case missed == 0 && unclear == 0:
 		return nil
-	case untold == 0:
+	case unclear == 0:
 		return fmt.Errorf("%d of %d thresholds missed", missed, len(list))
 	case missed == 0:
-		return fmt.Errorf("of %d thresholds, %d that the repeats cannot tell%s", len(list), untold, hint)
+		return fmt.Errorf("of %d thresholds, %d that the repeats cannot tell%s", len(list), unclear, hint)
 	default:
-		return fmt.Errorf("%d of %d thresholds missed, and %d that the repeats cannot tell%s", missed, len(list), untold, hint)
+		return fmt.Errorf("%d of %d thresholds missed, and %d that the repeats cannot tell%s", missed, len(list), unclear, hint)
 	}
 }

@@ -166,7 +166,7 @@ func defaultExperiment() *Experiment {
 			RM:        units.Duration(200 * time.Millisecond),
 			Agents:    units.Duration(time.Second),
 		},
-		Thresholds: Thresholds{Untold: UntoldFail},
+		Thresholds: Thresholds{CannotTell: CannotTellFail},
 		Timeout:    units.Duration(time.Hour),
 	}
 }

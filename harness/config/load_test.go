@@ -84,7 +84,7 @@ func TestExamples(t *testing.T) {
 		Sampling: Sampling{
 			Locations: units.Duration(time.Second), RM: units.Duration(200 * time.Millisecond), Agents: units.Duration(time.Second),
 		},
-		Thresholds: Thresholds{Untold: UntoldFail},
+		Thresholds: Thresholds{CannotTell: CannotTellFail},
 		Timeout:    units.Duration(time.Hour),
 	}
 	if diff := cmp.Diff(want, first); diff != "" {

@@ -17,9 +17,9 @@ type Thresholds struct {
 	// ByMetric has a list of thresholds for each metric that is limited, of those
 	// in measure.Metrics.
 	ByMetric metricThresholds `yaml:",inline"`
-	// Untold says whether a check fails if the trials do not show on which side
-	// of a limit the value is: UntoldFail, the default, or UntoldPass.
-	Untold string `yaml:"untold,omitempty" text:"Whether a check fails if the trials are too few to tell: fail, or pass." values:"fail,pass"`
+	// CannotTell says whether a check fails if the trials do not show on which side
+	// of a limit the value is: CannotTellFail, the default, or CannotTellPass.
+	CannotTell string `yaml:"cannotTell,omitempty" text:"Whether a check fails if the trials are too few to tell: fail, or pass." values:"fail,pass"`
 
 	// Named are those of a file that lists them with their metrics, while it is read.
 	Named namedThresholds `yaml:"-"`
@@ -69,10 +69,10 @@ func (metricThresholds) keys() map[string]string {
 	return texts
 }
 
-// Values of Thresholds.Untold.
+// Values of Thresholds.CannotTell.
 const (
-	UntoldFail = "fail"
-	UntoldPass = "pass"
+	CannotTellFail = "fail"
+	CannotTellPass = "pass"
 )
 
 // Metrics returns the metrics that are limited, by name.

@@ -178,10 +178,10 @@ type NotReadyError struct{ Missing *lab.MissingError }
 func (e *NotReadyError) Error() string {
 	text := e.Missing.Error()
 	if packages := e.Missing.Packages(); len(packages) > 0 {
-		text += "\nOn Debian, as root: heddle demo --install, or: apt-get install " + strings.Join(packages, " ")
+		text += "\nOn Debian, as root: heddle demo --hadoop --install, or: apt-get install " + strings.Join(packages, " ")
 	}
 	return text + `
-What works without: heddle demo --simulate, everything on another cluster (heddle doctor, run and capture
+What works without: heddle demo, everything on another cluster (heddle doctor, run and capture
 with --cluster FILE; run needs Java for Hadoop's client) and everything offline
 (heddle trace).`
 }

@@ -8,11 +8,13 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 
 	"heddle/harness/compare"
 	"heddle/harness/config"
 	"heddle/harness/doc"
 	"heddle/harness/experiment"
+	"heddle/harness/internal/units"
 	"heddle/harness/measure"
 	"heddle/harness/replay"
 	"heddle/harness/replay/recorded"
@@ -32,21 +34,35 @@ import (
 //go:embed traces/*.heddle
 var shipped embed.FS
 
-// simulatedModels are the scheduler models that Simulate compares.
-var simulatedModels = []string{config.ModelYARN, "acl"}
+// simulatedModels are the scheduler models that Simulate compares: YARN's own scheduler,
+// and one that knows the HDFS cache.
+var simulatedModels = []string{config.ModelYARN, aware}
 
 const (
-	simulatedSeeds = 6 // the fewest that give an interval of a median
+	aware          = "acl"
+	simulatedSeeds = 6 // the fewest of which a difference can be shown, and not just so
 	pageFile       = "page.html"
+
+	// cached is the shipped trace whose input is in the HDFS cache. The replays of slow are
+	// of the same job, on disks that read slowDisk.
+	cached, slow = "cached", "slowdisks"
+	slowDisk     = units.Rate(1e6) // of its 8 MiB a map then reads for 8 s
 )
 
 // Simulated are the results of Simulate. Other programs may rely on its JSON keys.
 type Simulated struct {
-	Folder  string          `json:"folder"` // path of the run folder
-	Page    string          `json:"page"`   // path of the page for a browser
+	Folder string `json:"folder"` // path of the run folder
+	Page   string `json:"page"`   // path of the page for a browser
+	// Story has what came out in sentences: the first says what this is, the next ones answer
+	// a question each.
+	Story   []string        `json:"story"`
 	Compare *compare.Report `json:"compare"`
-	// Trace is the path of one of the measured traces, in the run folder.
+	// Trace is the path of the trace of the Story's last question.
 	Trace string `json:"trace"`
+	// Full says that Doc has the tables too.
+	Full bool `json:"-"`
+
+	why string // the command that answers the last question
 }
 
 // Simulate replays the shipped traces in virtual time under two scheduler models,
@@ -60,15 +76,19 @@ func Simulate(ctx context.Context, root string, command []string) (*Simulated, e
 		return nil, err
 	}
 	s := &Simulated{Folder: run.Dir, Page: filepath.Join(run.Dir, pageFile)}
-	s.Trace = filepath.Join(run.TrialDir(config.TrialName(1, "three", config.ModelRecorded)), results.TraceFile)
+	s.Trace = filepath.Join(run.TrialDir(config.TrialName(1, slow, config.ModelYARN)), results.TraceFile)
 	if s.Compare, err = compare.Runs([]string{run.Dir},
 		compare.Options{Metrics: []string{"makespan", "cacheLocal", "nodeLocal"}}); err != nil {
+		return nil, err
+	}
+	if err := s.tell(); err != nil {
 		return nil, err
 	}
 	page, err := report.Of(ctx, report.Options{Runs: []string{run.Dir}, Command: command})
 	if err != nil {
 		return nil, err
 	}
+	page = slices.Concat(doc.Doc{doc.Heading("What heddle finds in five jobs of a real cluster")}, s.story(), page[1:])
 	if err := outfile.Create(s.Page, func(f *os.File) error { return doc.WritePage(f, page) }); err != nil {
 		return nil, fmt.Errorf("write page: %w", err)
 	}
@@ -100,16 +120,32 @@ func replays(ctx context.Context, kept *experiment.Replays) (*runs.Run, error) {
 		}
 		list, measured = append(list, t), append(measured, replay.Recorded(t, figures.Figures()))
 	}
+	again, err := shipped.ReadFile("traces/" + cached + ".heddle")
+	if err != nil {
+		return nil, err
+	}
+	r, err := tracefile.NewReader(bytes.NewReader(again), slow)
+	if err != nil {
+		return nil, err
+	}
+	onSlow, err := recorded.Read(slow, r, func(traces.Event) {})
+	if err != nil {
+		return nil, err
+	}
 	costs, err := replay.Calibrate(list, recorded.Change{}, "")
 	if err != nil {
 		return nil, err
 	}
 	var configs []replay.Config
-	for _, t := range list {
+	for _, t := range append(list, onSlow) {
+		change := recorded.Change{}
+		if t == onSlow {
+			change.Disk = recorded.Rate{Rate: slowDisk, Given: true}
+		}
 		for _, model := range simulatedModels {
 			for seed := range uint64(simulatedSeeds) {
 				configs = append(configs, replay.Config{
-					Trace: t, Model: config.Model{Label: model, Model: model}, Seed: seed + 1,
+					Trace: t, Change: change, Model: config.Model{Label: model, Model: model}, Seed: seed + 1,
 					Calibration: costs, Modelled: true, Reasons: true, Interrupted: ctx.Err,
 				})
 			}
@@ -123,7 +159,16 @@ func replays(ctx context.Context, kept *experiment.Replays) (*runs.Run, error) {
 	return kept.Keep(replay.Beside(measured, outcomes))
 }
 
-// Doc returns the comparison for people to read. The last line has the page's path.
+// Doc returns the story for people to read, and with Full the tables behind it.
 func (s *Simulated) Doc() doc.Doc {
-	return append(s.Compare.Doc(), doc.Facts{{Name: "page", Value: s.Page}})
+	d := s.story()
+	if s.Full {
+		d = append(d, s.Compare.Doc()...)
+	}
+	return append(d, doc.Facts{
+		{Name: "page", Value: s.Page},
+		{Name: "tables", Value: "heddle compare " + s.Folder},
+		{Name: "why", Value: s.why},
+		{Name: "your own", Value: "heddle run --new my.yaml, or heddle replay FOLDER of a job history server"},
+	})
 }

@@ -46,9 +46,9 @@ func WriteHTML(out io.Writer, d Doc) error {
 // joined, so that a name in it is never taken for HTML.
 type hypertext struct {
 	canvas
-	heading string            // the last one
-	terms   map[string]string // ids of the glossary's terms, by their names in lower case
-	used    map[string]bool   // ids that something leads to
+	heading string               // the last one
+	terms   map[string]explained // the glossary's terms, by their names in lower case
+	used    map[string]bool      // ids that something leads to
 	isPage  bool
 	section int // how many sections of a page have begun
 }
@@ -65,14 +65,18 @@ func joined(text string) string {
 	return template.HTMLEscapeString(between.ReplaceAllString(printable.Line(text), "$1$3$5\u00a0$2$4"))
 }
 
-// named returns a name that leads to the glossary, if it explains the name.
+// explained is a term of a page's glossary.
+type explained struct{ id, text string }
+
+// named returns a name that says what it is when a reader points at it, and leads to the
+// glossary, if that explains the name.
 func (h *hypertext) named(name, shown string) string {
-	id := h.terms[strings.ToLower(printable.Line(name))]
-	if id == "" {
+	t := h.terms[strings.ToLower(printable.Line(name))]
+	if t.id == "" {
 		return shown
 	}
-	h.used[id] = true
-	return `<a class="term" href="#` + id + `">` + shown + `</a>`
+	h.used[t.id] = true
+	return `<a class="term" href="#` + t.id + `" title="` + escaped(t.text) + `">` + shown + `</a>`
 }
 
 // items writes a list.
@@ -177,13 +181,13 @@ var tag = regexp.MustCompile(`(?s)<script.*?</script>|<[^>]*>`)
 // glossary writes those terms that the page uses.
 func (h *hypertext) glossary(p Glossary) {
 	text := strings.ToLower(tag.ReplaceAllString(h.String(), " "))
-	h.WriteString(`<dl class="glossary">`)
+	h.WriteString(`<details><summary>What the words of this page mean</summary><dl class="glossary">`)
 	for i, t := range p {
 		if id := glossaryID(i); h.used[id] || strings.Contains(text, strings.ToLower(escaped(t.Name))) {
 			h.add("<div id=\"%s\"><dt>%s</dt><dd>%s</dd></div>\n", id, escaped(t.Name), joined(t.Text))
 		}
 	}
-	h.WriteString("</dl>\n")
+	h.WriteString("</dl></details>\n")
 }
 
 func glossaryID(i int) string { return fmt.Sprintf("w%d", i+1) }

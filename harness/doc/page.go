@@ -31,7 +31,7 @@ func WritePage(out io.Writer, d Doc) error { return WriteReloading(out, d, 0) }
 // WriteReloading writes a page that browsers load anew after so many seconds; 0 is never.
 func WriteReloading(out io.Writer, d Doc, seconds int) error {
 	title, _ := d[0].(Heading)
-	h := &hypertext{isPage: true, terms: map[string]string{}, used: map[string]bool{}}
+	h := &hypertext{isPage: true, terms: map[string]explained{}, used: map[string]bool{}}
 	styles, scripts := []string{pageStyle + pageColours()}, []string{pageScript}
 	var contents canvas
 	for _, p := range d[1:].filled() {
@@ -42,7 +42,7 @@ func WriteReloading(out io.Writer, d Doc, seconds int) error {
 			}
 		case Glossary:
 			for i, t := range p {
-				h.terms[strings.ToLower(printable.Line(t.Name))] = glossaryID(i)
+				h.terms[strings.ToLower(printable.Line(t.Name))] = explained{glossaryID(i), t.Text}
 			}
 		case Heading:
 			h.section++
@@ -51,7 +51,7 @@ func WriteReloading(out io.Writer, d Doc, seconds int) error {
 	}
 	nav := ""
 	if h.section > 0 {
-		nav = "<nav aria-label=\"Contents\"><h2>Contents</h2><ol>" + contents.String() + "</ol></nav>\n"
+		nav = "<nav aria-label=\"Contents\"><details open><summary>Contents</summary><ol>" + contents.String() + "</ol></details></nav>\n"
 	}
 	h.section = 0
 	if err := h.parts(d[1:]); err != nil {
@@ -112,6 +112,11 @@ func (f *File) address() (address, name, size string) {
 	return "data:" + kind + ";base64," + base64.StdEncoding.EncodeToString(data), name, size
 }
 
+// IsPage reports whether a file that begins so is a page of WritePage's.
+func IsPage(head []byte) bool {
+	return bytes.Contains(head, []byte(`<meta name="generator" content="heddle">`))
+}
+
 // frameOfPage is a page around its policy, title, style sheets, contents, parts and scripts.
 const frameOfPage = `<!doctype html>
 <html lang="en">
@@ -119,6 +124,7 @@ const frameOfPage = `<!doctype html>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="%s">
 %s<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="generator" content="heddle">
 <meta name="color-scheme" content="light dark">
 <title>%s</title>
 %s</head>

@@ -159,7 +159,8 @@ each('figure.chart', (figure) => {
   box.before(save);
 });
 
-// The contents mark the section that is read.
+// The contents mark the section that is read. On a phone they are folded.
+if (matchMedia('(max-width:60rem)').matches) each('nav details', (d) => { d.open = false; });
 const links = new Map();
 each('nav a', (a) => links.set(a.hash.slice(1), a));
 const seen = new IntersectionObserver((entries) => {

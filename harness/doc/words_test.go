@@ -19,8 +19,8 @@ func TestGlossary(t *testing.T) {
 	page := out.String()
 	for want, times := range map[string]int{
 		"<dt>unused</dt>": 0, `<div id="w2"><dt>not told</dt><dd>y</dd></div>`: 1,
-		`<th scope="col" class="number"><a class="term" href="#w3">noise floor</a></th>`: 1, `<div id="w3">`: 1,
-		`<a class="term" href="#w4">makespan</a></th>`: 1, "<dd>&lt;b&gt;</dd>": 1,
+		`<th scope="col" class="number"><a class="term" href="#w3" title="z">noise floor</a></th>`: 1, `<div id="w3">`: 1,
+		`<a class="term" href="#w4" title="&lt;b&gt;">makespan</a></th>`: 1, "<dd>&lt;b&gt;</dd>": 1,
 	} {
 		if got := strings.Count(page, want); got != times {
 			t.Errorf("%q is %d times in the page, want %d", want, got, times)

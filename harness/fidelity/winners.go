@@ -89,7 +89,7 @@ func winnersDoc(list []Winner) doc.Doc {
 	}
 	told := func(model string) doc.Cell {
 		if model == "" {
-			return doc.Words("not told")
+			return doc.Words(compare.CannotTell)
 		}
 		return doc.Words(model)
 	}

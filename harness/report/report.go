@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"heddle/harness/compare"
+	"heddle/harness/config"
 	"heddle/harness/doc"
 	"heddle/harness/measure"
 	"heddle/harness/results"
@@ -137,14 +138,14 @@ func Of(ctx context.Context, o Options) (doc.Doc, error) {
 	}
 	o.Progress("write page")
 	d := doc.Doc{doc.Heading(p.title()), doc.Lead(p.lead()), p.facts()}
-	d = append(d, p.distrust()...)
-	if p.compared != nil {
-		if list := p.compared.Thresholds; len(list) > 0 {
-			d = append(d, doc.Heading("Thresholds"), compare.ThresholdTable(list))
-		}
-		d = append(d, p.differences()...)
+	if p.compared != nil && len(p.compared.Thresholds) > 0 {
+		d = append(d, doc.Heading("Thresholds"), compare.ThresholdTable(p.compared.Thresholds))
 	}
 	d = append(d, timeline...)
+	if p.compared != nil {
+		d = append(d, p.differences()...)
+	}
+	d = append(d, p.distrust()...)
 	d = append(d, p.distributions()...)
 	if p.compared != nil {
 		if steering := p.compared.SteeringDoc(); len(steering) > 0 {
@@ -203,13 +204,28 @@ func (p *page) workloadOf(t *reading) string {
 	return t.name
 }
 
-// title names what the page is about.
+// title names what the page is about: what ran under which models, or the traces.
 func (p *page) title() string {
-	var names []string
-	for _, path := range slices.Concat(p.Runs, p.Traces) {
-		names = append(names, filepath.Base(path))
+	if p.compared == nil {
+		return printable.First(mostNamed, names(p.Traces))
 	}
-	return strings.Join(names, ", ")
+	models := slices.DeleteFunc(p.compared.AllModels(), func(m string) bool { return strings.HasSuffix(m, config.ModelRecorded) })
+	title := strings.Join(models, " and ") + " on "
+	if len(models) > 2 {
+		title = printable.Count(len(models), "model") + " on "
+	}
+	list := p.compared.Workloads()
+	if len(list) > 2 {
+		return title + printable.Count(len(list), "workload")
+	}
+	return title + strings.Join(list, " and ")
+}
+
+func names(paths []string) (list []string) {
+	for _, path := range paths {
+		list = append(list, filepath.Base(path))
+	}
+	return list
 }
 
 // lead is the page's first sentence.
@@ -248,6 +264,7 @@ func (p *page) facts() (list doc.Facts) {
 			list = append(list, doc.Fact{Name: name, Value: strings.Join(values, ", ")})
 		}
 	}
+	list = append(list, doc.Fact{Name: "run", Value: strings.Join(names(p.Runs), ", ")})
 	trials := p.compared.AllTrials()
 	beside := ""
 	if slices.ContainsFunc(trials, func(c compare.Chosen) bool { return c.Recorded() }) {
@@ -256,6 +273,7 @@ func (p *page) facts() (list doc.Facts) {
 	all("where", func(m *runs.Manifest) string { return m.Place() + beside })
 	list = append(list, doc.Fact{Name: "trials", Value: fmt.Sprint(len(trials))},
 		doc.Fact{Name: "models", Value: few(p.compared.AllModels())}, doc.Fact{Name: "workloads", Value: few(p.compared.Workloads())})
+	list = append(list, p.compared.Settings()...)
 	all("nodes", func(m *runs.Manifest) string { return m.Cluster["machines.nodes"] })
 	all("seed", func(m *runs.Manifest) string { return fmt.Sprint(m.Seed) })
 	all("began", func(m *runs.Manifest) string { return m.Started.UTC().Format("2006-01-02 15:04 UTC") })
@@ -291,6 +309,9 @@ func (p *page) differences() (d doc.Doc) {
 			d = append(append(d, doc.Subheading("By how much models differ, repeat by repeat")), forests...)
 		}
 		d = append(d, &doc.Fold{Title: "Each metric as a table", Parts: p.compared.Numbers(w)})
+	}
+	if all := p.compared.Joined(); len(all) > 0 {
+		d = append(append(d, doc.Heading("Differences: all workloads")), all...)
 	}
 	return d
 }

@@ -33,7 +33,7 @@ cache: {fraction: 0.5}
 thresholds:
   makespan: ["yarn-cached < yarn * 1.5", "yarn-cached < 1s"]
   cacheLocal: ["yarn-cached > yarn"]
-  untold: pass
+  cannotTell: pass
 `
 
 // simulated runs an experiment in virtual time and returns its run folder.

@@ -80,6 +80,7 @@ type writer struct {
 	running map[traces.Attempt]*running
 	jobs    map[traces.JobID]*job
 	decided map[int64]traces.Time
+	waiting int         // tasks of which no attempt has started, of all jobs that run
 	from    traces.Time // time 0 of the timeline: of the first event, if that is before the trace's time 0, as viewers refuse negative times
 }
 
@@ -96,9 +97,11 @@ type running struct {
 }
 
 type job struct {
-	id   int64
-	name string
-	open bool
+	id      int64
+	name    string
+	open    bool
+	waiting int                  // tasks of which no attempt has started
+	started map[traces.Task]bool // tasks of which one has
 }
 
 // traceEvent is an event of the timeline, in Chrome's trace-event format.
@@ -204,8 +207,10 @@ func (w *writer) submitted(e *traces.JobSubmitted) {
 	if e.Name != "" {
 		name += " " + e.Name
 	}
-	j := &job{id: int64(len(w.jobs) + 1), name: name, open: true}
+	j := &job{id: int64(len(w.jobs) + 1), name: name, open: true, waiting: int(e.Maps) + int(e.Reduces), started: map[traces.Task]bool{}}
 	w.jobs[e.Job] = j
+	w.waiting += j.waiting
+	w.count(e.T)
 	w.put(traceEvent{
 		Phase: "b", PID: jobsPID, At: micros(e.T), Category: "job", ID: j.id, Name: name,
 		Args: args{"user": e.User, "queue": e.Queue, "maps": e.Maps, "reduces": e.Reduces},
@@ -215,6 +220,8 @@ func (w *writer) submitted(e *traces.JobSubmitted) {
 func (w *writer) finished(id traces.JobID, t traces.Time, outcome traces.Outcome) {
 	if j := w.jobs[id]; j != nil && j.open {
 		j.open = false
+		w.waiting, j.waiting, j.started = w.waiting-j.waiting, 0, nil
+		w.count(t)
 		w.put(traceEvent{Phase: "e", PID: jobsPID, At: micros(t), Category: "job", ID: j.id, Name: j.name, Args: args{"outcome": outcome}})
 	}
 }
@@ -230,6 +237,17 @@ func (w *writer) start(e *traces.AttemptStarted) {
 	}
 	n.busy[row] = true
 	w.running[e.Attempt] = &running{node: n, row: row, since: e.T, start: *e}
+	if j := w.jobs[e.Attempt.Job]; j != nil && j.waiting > 0 && !j.started[e.Attempt.Task] {
+		j.started[e.Attempt.Task] = true
+		j.waiting--
+		w.waiting--
+	}
+	w.count(e.T)
+}
+
+// count writes how many tasks run and wait, as counters of all jobs.
+func (w *writer) count(t traces.Time) {
+	w.put(traceEvent{Phase: "C", PID: jobsPID, At: micros(t), Name: "tasks", Args: args{"running": len(w.running), "waiting": w.waiting}})
 }
 
 func (w *writer) end(e *traces.AttemptFinished) {
@@ -238,6 +256,7 @@ func (w *writer) end(e *traces.AttemptFinished) {
 		return
 	}
 	delete(w.running, e.Attempt)
+	w.count(e.T)
 	r.node.busy[r.row] = false
 	w.slice(r, e.T, e)
 	if e.Attempt.Kind == traces.Reduce {
