@@ -117,7 +117,7 @@ type group struct {
 func groups() []group {
 	return []group{
 		{"The first hour", []*cli.Command{
-			demoCommand(), runCommand(), compareCommand(), reportCommand(), replayCommand(), fidelityCommand(),
+			demoCommand(), runCommand(), compareCommand(), explainCommand(), reportCommand(), replayCommand(), fidelityCommand(),
 		}},
 		{"Runs and traces", []*cli.Command{runsCommand(), traceCommand(), sweepCommand(), paperCommand(), modelsCommand(), benchCommand()}},
 		{"Clusters", []*cli.Command{labCommand(), doctorCommand(), captureCommand(), labelsCommand(), restoreCommand(), agentCommand()}},

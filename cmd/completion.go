@@ -48,7 +48,7 @@ func argumentWords(c *cli.Context) []string {
 		if c.NArg() == 0 {
 			return paperNames()
 		}
-	case "RUN", "RUN [RUN …]":
+	case "RUN", "RUN|TRACE", "RUN [RUN …]":
 		if root, err := runsRoot(c.String("runs")); err == nil && c.Command.Name != "compare" && c.Command.Name != "fidelity" {
 			return namesIn(root)
 		}

@@ -30,7 +30,7 @@ const order = `
 	harness/sched harness/sched/schedtest harness/external
 	harness/paper/clqlmrs/model/qlearn harness/paper/clqlmrs/model harness/paper/learning/model harness/paper/modfair/model harness/paper/reverse/model harness/paper/rhc/policy harness/paper/rhc/model harness/paper/models
 	harness/sim/fluid harness/sim/kernel harness/sim/place harness/sim
-	harness/measure harness/why harness/bench
+	harness/measure harness/why harness/explain harness/bench
 	harness/kerberos harness/kerberos/kdctest harness/require harness/workload/generate harness/config harness/runs harness/newmodel
 	harness/lab harness/lab/labtest
 	harness/clients harness/watch harness/lease harness/lease/leasetest harness/submit harness/change harness/doctor

@@ -63,6 +63,7 @@ type page struct {
 	traces   []*reading
 	curves   []compare.Curve
 	maps     []mapCurves
+	slow     doc.Doc // what was slow in median trials and traces
 	warnings []string
 }
 
@@ -140,6 +141,9 @@ func Of(ctx context.Context, o Options) (doc.Doc, error) {
 	d := doc.Doc{doc.Heading(p.title()), doc.Lead(p.lead()), p.facts()}
 	if p.compared != nil && len(p.compared.Thresholds) > 0 {
 		d = append(d, doc.Heading("Thresholds"), compare.ThresholdTable(p.compared.Thresholds))
+	}
+	if len(p.slow) > 0 {
+		d = append(append(d, doc.Heading("What was slow")), p.slow...)
 	}
 	d = append(d, timeline...)
 	if p.compared != nil {

@@ -74,6 +74,7 @@ type trial struct {
 	figures               *measure.Figures
 	path                  string
 	imported              bool // the trace is in the format of another tool
+	explained             bool // the page says what was slow in it
 }
 
 // trials returns the trials that have traces, in the order in which the timeline takes
@@ -82,7 +83,7 @@ func (p *page) trials(first *[]trial) (rest []trial) {
 	for _, t := range p.traces {
 		x := trial{
 			name: t.name, workload: t.workload, model: t.name, repeat: 1, path: t.path, imported: t.format != "", figures: t.figures,
-			recorded: p.compared != nil,
+			recorded: p.compared != nil, explained: true,
 		}
 		if p.compared == nil {
 			*first = append(*first, x)
@@ -100,27 +101,27 @@ func (p *page) trials(first *[]trial) (rest []trial) {
 		}
 	}
 	seen := map[string]bool{}
-	take := func(list *[]trial, c compare.Chosen) {
+	take := func(list *[]trial, c compare.Chosen, median bool) {
 		if x := of(c); x.path != "" && !seen[x.path] && !p.given(c) {
-			seen[x.path] = true
+			seen[x.path], x.explained = true, median
 			*list = append(*list, x)
 		}
 	}
 	workload, a, b := p.compared.Clearest()
 	for _, model := range []string{a, b} {
 		if c, ok := p.compared.Median(workload, model); ok {
-			take(first, c)
+			take(first, c, true)
 		}
 	}
 	for _, w := range p.compared.Workloads() {
 		for _, model := range p.compared.AllModels() {
 			if c, ok := p.compared.Median(w, model); ok {
-				take(&rest, c)
+				take(&rest, c, true)
 			}
 		}
 	}
 	for _, c := range p.compared.AllTrials() {
-		take(&rest, c)
+		take(&rest, c, false)
 	}
 	return rest
 }
@@ -163,10 +164,14 @@ func (p *page) add(line *lanes.Timeline, x *trial, name string) (*measure.MapTim
 	}
 	defer r.Close()
 	maps := &measure.MapTimes{}
+	slow := p.slowReader(x, r.Header())
 	var interrupted error
 	each := p.watched(name, &interrupted, func(yield func(traces.Event) bool) {
 		for e := range r.All() {
 			maps.Add(e)
+			if slow != nil {
+				slow.Add(e)
+			}
 			if !yield(e) {
 				return
 			}
@@ -186,6 +191,7 @@ func (p *page) add(line *lanes.Timeline, x *trial, name string) (*measure.MapTim
 	if err := r.Err(); err != nil && !errors.As(err, &damage) { // what reads its figures has said that it is damaged
 		return nil, err
 	}
+	p.addSlow(x, slow)
 	return maps, interrupted
 }
 

@@ -1,0 +1,134 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/urfave/cli/v2"
+
+	"heddle/harness/compare"
+	"heddle/harness/doc"
+	"heddle/harness/explain"
+	"heddle/traces/exchange"
+	"heddle/traces/tracefile"
+)
+
+type explainOptions struct {
+	inRuns
+	asJSON
+	verified
+}
+
+func explainCommand() *cli.Command {
+	return reader(&cli.Command{
+		Name:      "explain",
+		Usage:     "where the time of a run went, and what would change it",
+		ArgsUsage: "RUN|TRACE",
+		Description: `Walks from the end of the last job back to the start, from each task to what it waited
+for, so that each second of the makespan has one cause: waits for containers and who held
+them, slow nodes, far reads, full disks and links, shared cores, attempts that ran again,
+and the tasks' own work. It says so of the slowest job too. Of a RUN it takes the median trial
+of each workload and model. A TRACE is in any format that heddle trace import reads. For
+example:
+
+   heddle explain RUN-FOLDER
+   heddle explain --json run.trace | jq '.[0].lines[] | {cause, seconds}'
+
+"heddle trace why" says of one task why it ran where it did.`,
+	}, &explainOptions{}, runExplain)
+}
+
+// explained is what "heddle explain" prints of a trial or trace as JSON.
+type explained struct {
+	Workload string `json:"workload,omitempty"`
+	Model    string `json:"model,omitempty"`
+	Trial    string `json:"trial,omitempty"`
+	Trace    string `json:"trace"`
+	*explain.Explanation
+}
+
+func runExplain(c *cli.Context, o *explainOptions, args []string) error {
+	list, err := toExplain(o, args[0])
+	if err != nil {
+		return err
+	}
+	var d doc.Doc
+	for i := range list {
+		x := &list[i]
+		if err := x.read(c); err != nil {
+			return err
+		}
+		title := x.Trace
+		if x.Trial != "" {
+			title = fmt.Sprintf("%s under %s, trial %s", x.Workload, x.Model, x.Trial)
+		}
+		d = append(d, doc.Heading(fmt.Sprintf("%s: %v", title, x.Makespan)), explain.List(x.Lines))
+		if j := x.Jobs; len(j)+x.More > 1 {
+			d = append(d, doc.Subheading(fmt.Sprintf("The slowest of %d jobs, %s: %v", len(j)+x.More, j[0].ID, j[0].Completion)),
+				explain.List(j[0].Lines))
+		}
+		d = append(d, doc.Notes(x.Unknown))
+	}
+	return printResult(c, list, func(out io.Writer) error { return doc.WriteText(out, d, false) })
+}
+
+// toExplain lists the traces to explain: that of a file, or those of a run's median trials.
+func toExplain(o *explainOptions, arg string) (list []explained, err error) {
+	if info, err := os.Stat(arg); err == nil && !info.IsDir() {
+		return []explained{{Trace: arg}}, nil
+	}
+	root, err := runsRoot(o.Runs)
+	if err != nil {
+		return nil, err
+	}
+	run, err := openRun(root, arg)
+	if err != nil {
+		return nil, fmt.Errorf("%w; a TRACE is a file", err)
+	}
+	r, err := compare.Runs([]string{run.Dir}, compare.Options{Metrics: []string{"makespan"}, Unverified: o.Unverified})
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range r.Workloads() {
+		for _, m := range r.AllModels() {
+			if t, ok := r.Median(w, m); ok && t.TracePath() != "" {
+				list = append(list, explained{Workload: w, Model: m, Trial: t.Name, Trace: t.TracePath()})
+			}
+		}
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("run %s has no traces; 'heddle replay --traces' keeps the traces of replays", arg)
+	}
+	return list, nil
+}
+
+// read explains the trace.
+func (x *explained) read(c *cli.Context) error {
+	r, _, err := exchange.Any(c.Context, x.Trace, nil)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	h := r.Header()
+	if h.List != nil {
+		return fmt.Errorf("trace %s is a list of jobs, of which none has run; \"heddle replay --out FILE %s\" makes a trace of a run", x.Trace,
+			x.Trace)
+	}
+	reader := explain.New(&h)
+	for e := range r.All() {
+		reader.Add(e)
+	}
+	if err := r.Err(); errors.As(err, new(*tracefile.DamageError)) {
+		warn(err.Error())
+	} else if err != nil {
+		return err
+	}
+	found, ok := reader.Explain()
+	if !ok {
+		return fmt.Errorf("trace %s: no job of it ended, so that there is no makespan to explain", x.Trace)
+	}
+	x.Explanation = found
+	return nil
+}

@@ -1,0 +1,61 @@
+package explain
+
+import (
+	"fmt"
+
+	"heddle/harness/doc"
+)
+
+// leastShare is the share in percent below which causes are one line together.
+const leastShare = 1
+
+// rows calls each with the lines that are worth one, and with one for the others together.
+func rows(list []Line, each func(l Line)) {
+	rest, n := Line{Inherent: true}, 0
+	for _, l := range list {
+		if l.Share >= leastShare {
+			each(l)
+			continue
+		}
+		rest.Seconds, rest.Share = rest.Seconds+l.Seconds, rest.Share+l.Share
+		n++
+	}
+	if n > 0 {
+		rest.Sentence = fmt.Sprintf("everything else: %d causes, each below %d %%", n, leastShare)
+		each(rest)
+	}
+}
+
+// Table has the lines for a page.
+func Table(name string, list []Line) *doc.Table {
+	t := &doc.Table{Name: name, Columns: []string{"time", "share", "where it went", "what would change it"}}
+	rows(list, func(l Line) {
+		tone := doc.Tone("")
+		if !l.Inherent {
+			tone = doc.Notable
+		}
+		t.Add(doc.Words(l.Seconds.String()).In(tone), doc.Fixed(l.Share, 0, "%"), doc.Words(l.Sentence), doc.Words(l.Change))
+	})
+	return t
+}
+
+// List has the lines for a terminal.
+func List(list []Line) (texts doc.List) {
+	rows(list, func(l Line) {
+		text := fmt.Sprintf("%v, %.0f %%: %s", l.Seconds, l.Share, l.Sentence)
+		if l.Change != "" && !l.Inherent {
+			text += "; to change it: " + l.Change
+		}
+		texts = append(texts, text)
+	})
+	return texts
+}
+
+// Headline says in a sentence where most of the time went that could be saved.
+func (x *Explanation) Headline() string {
+	l := x.Lines[0]
+	if l.Inherent || l.Share < leastShare {
+		return fmt.Sprintf("%v, and nothing to change took more than %d %% of it.", x.Makespan, leastShare)
+	}
+	return fmt.Sprintf("%v, of which %v (%.0f %%): %s.", x.Makespan, l.Seconds, l.Share, l.Sentence)
+}

@@ -1,0 +1,158 @@
+// Package explain says where the time of a run and of its jobs went: which seconds of the
+// makespan were the tasks' own work, and which went into waiting, slow nodes, attempts that
+// ran again, and so on.
+//
+// It walks from the end of the job that ended last backwards: from an attempt to what it
+// waited for, which is an earlier attempt of the job, the attempt that held the container,
+// the map whose output was missing, or the ApplicationMaster. So it finds one chain of things that
+// had to happen one after the other, the critical path, and each second of the makespan has
+// exactly one cause. In the same way it explains the completion time of each job alone; there,
+// time in which another job held the containers is that job's.
+//
+// The package is pure: a trace in, an Explanation out.
+package explain
+
+import (
+	"cmp"
+	"slices"
+
+	"heddle/traces"
+)
+
+// Cause is what a second was spent on.
+type Cause string
+
+// The causes. Those before ownWork are what something could be done about.
+const (
+	reducesHold   Cause = "reducesHold"   // reduces of a job hold containers that its maps wait for
+	othersHold    Cause = "othersHold"    // other jobs hold the containers; only of single jobs
+	masterWait    Cause = "masterWait"    // a job waits for its ApplicationMaster, longer than a start takes
+	kept          Cause = "kept"          // a node has room, and the waiting task does not get it
+	slowNode      Cause = "slowNode"      // a node is slower than the others
+	farRead       Cause = "farRead"       // a map reads from another node
+	skew          Cause = "skew"          // a task has more to read than the others
+	slower        Cause = "slower"        // an attempt is slower than the others, and it is not known why
+	disk          Cause = "disk"          // disks are read as fast as they can
+	link          Cause = "link"          // so are links
+	cores         Cause = "cores"         // more attempts than cores
+	failed        Cause = "failed"        // attempts that failed
+	nodeLost      Cause = "nodeLost"      // attempts and output lost with a node
+	preempted     Cause = "preempted"     // attempts that YARN killed for another job
+	speculation   Cause = "speculation"   // a slow attempt, until another one replaced it, or one that was replaced
+	killed        Cause = "killed"        // attempts that were killed for other reasons
+	masterLost    Cause = "masterLost"    // an ApplicationMaster was lost, and another one started
+	ownWork       Cause = "work"          // what tasks must take
+	masterStart   Cause = "masterStart"   // the start of an ApplicationMaster
+	handOver      Cause = "handOver"      // heartbeats and launches, from room for a container until a task runs in it
+	jobEnd        Cause = "jobEnd"        // from a job's last task to its end
+	submittedLate Cause = "submittedLate" // nothing to do yet: the job was not submitted
+	askedLate     Cause = "askedLate"     // an ApplicationMaster that is up does not ask for a task yet
+	unknown       Cause = "unknown"       // the trace does not tell
+)
+
+// inherent reports whether a cause is no fault: something that must be, or that is not known.
+func (c Cause) inherent() bool {
+	switch c {
+	case ownWork, masterStart, handOver, jobEnd, submittedLate, askedLate, unknown:
+		return true
+	}
+	return false
+}
+
+// Ns is a span of time in ns. As JSON it is a number of seconds.
+type Ns traces.Time
+
+// Explanation says where the makespan of a run went, and the time of its jobs. Text of a trace
+// stands in it as it is in the trace: whoever prints it must escape it.
+type Explanation struct {
+	// Makespan is the time from the first submission to the last end of a job. It is the sum
+	// of the Lines.
+	Makespan Ns     `json:"makespanSeconds"`
+	Lines    []Line `json:"lines"`
+	// Jobs are those that took the longest time, and More is how many others there are.
+	Jobs []Job `json:"jobs,omitempty"`
+	More int   `json:"moreJobs,omitempty"`
+	// Unknown lists, in sentences, what the trace does not tell.
+	Unknown []string `json:"unknown,omitempty"`
+	// Steps are the pieces of the critical path, from the end of the run to its begin.
+	Steps []Step `json:"-"`
+	// Begin is when the run began, by the trace's clock.
+	Begin traces.Time `json:"-"`
+}
+
+// Job says where the time of a job went, from its submission to its end.
+type Job struct {
+	ID         traces.JobID `json:"job"`
+	Name       string       `json:"name,omitempty"`
+	Completion Ns           `json:"completionSeconds"`
+	Lines      []Line       `json:"lines"`
+	Steps      []Step       `json:"-"`
+	Begin      traces.Time  `json:"-"`
+}
+
+// Line is a cause with all of its time.
+type Line struct {
+	Cause   Cause   `json:"cause"`
+	Seconds Ns      `json:"seconds"`
+	Share   float64 `json:"sharePct"`
+	// Sentence says what happened, and Change which key or setting would change it.
+	Sentence string `json:"sentence"`
+	Change   string `json:"change,omitempty"`
+	// Inherent is true for what must be, such as the tasks' own work.
+	Inherent bool `json:"inherent,omitempty"`
+	// Ask is an attempt of which "heddle trace why" can say more; empty: none.
+	Ask string `json:"ask,omitempty"`
+}
+
+// Step is a piece of a critical path with one cause.
+type Step struct {
+	From, To traces.Time
+	Cause    Cause
+	Job      traces.JobID
+	Attempt  traces.Attempt // that ran or waited; its job is empty if there is none
+	Node     traces.Node    // on which it ran
+	// Other is the attempt that held the container, or that was replaced.
+	Other traces.Attempt
+	// Typical is what such an attempt takes elsewhere, or with less to read.
+	Typical traces.Time
+	// Load is how many attempts ran on how many Cores, or what was read in bytes per second.
+	Load, Cores float64
+}
+
+// mostJobs is how many jobs an Explanation has.
+const mostJobs = 20
+
+// Reader reads the trace that is to be explained.
+type Reader struct{ w *world }
+
+// New returns a Reader of a trace with the header h.
+func New(h *traces.Header) *Reader { return &Reader{newWorld(h)} }
+
+// Add takes the next event into account. The events must come in the order of a finished
+// trace. Add keeps none of them.
+func (r *Reader) Add(e traces.Event) { r.w.add(e) }
+
+// Explain explains what was read. ok is false if no job of the trace ended.
+func (r *Reader) Explain() (x *Explanation, ok bool) {
+	w := r.w
+	last := w.finish()
+	if last == nil {
+		return nil, false
+	}
+	x = &Explanation{Makespan: Ns(last.ended - w.begin), Begin: w.begin, Unknown: w.unknown()}
+	k := walk{w: w, at: last.ended, floor: w.begin}
+	k.job(last)
+	x.Steps = k.steps
+	x.Lines = w.lines(k.steps, x.Makespan)
+	list := slices.DeleteFunc(slices.Clone(w.order), func(j *job) bool { return !j.hasEnd || j.ended < j.submitted })
+	slices.SortStableFunc(list, func(a, b *job) int { return cmp.Compare(b.ended-b.submitted, a.ended-a.submitted) })
+	x.More = len(list) - min(len(list), mostJobs)
+	for _, j := range list[:len(list)-x.More] {
+		k := walk{w: w, at: j.ended, floor: j.submitted, only: j}
+		k.job(j)
+		y := Job{ID: j.id, Name: j.name, Completion: Ns(j.ended - j.submitted), Steps: k.steps, Begin: j.submitted}
+		y.Lines = w.lines(k.steps, y.Completion)
+		x.Jobs = append(x.Jobs, y)
+	}
+	return x, true
+}

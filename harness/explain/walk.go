@@ -1,0 +1,238 @@
+package explain
+
+import (
+	"cmp"
+	"slices"
+
+	"heddle/traces"
+)
+
+// walk goes backwards through a trace, from what ended to what that waited for.
+type walk struct {
+	w     *world
+	only  *job        // nil: through all jobs
+	at    traces.Time // up to where it has come
+	floor traces.Time
+	steps []Step
+	seen  map[*attempt]bool
+}
+
+// mostSteps limits a walk.
+const mostSteps = 1_000_000
+
+// to gives the time from t on to a cause, and goes there.
+func (k *walk) to(t traces.Time, s Step) {
+	t = max(k.floor, min(t, k.at))
+	if t == k.at {
+		return
+	}
+	s.From, s.To = t, k.at
+	k.at = t
+	k.steps = append(k.steps, s)
+}
+
+// visit reports whether an attempt was not met before.
+func (k *walk) visit(a *attempt) bool {
+	if a == nil || k.seen[a] || len(k.seen) > mostSteps {
+		return false
+	}
+	if k.seen == nil {
+		k.seen = map[*attempt]bool{}
+	}
+	k.seen[a] = true
+	return true
+}
+
+// step describes a piece of an attempt.
+func (a *attempt) step(c Cause) Step {
+	return Step{Cause: c, Job: a.job.id, Attempt: a.id, Node: a.node.name}
+}
+
+// job goes from the end of a job to the begin of the walk.
+func (k *walk) job(j *job) {
+	for j != nil && k.at > k.floor {
+		a := upTo(j.ends, k.at)
+		if good := k.lastGood(j); good != nil && j.outcome != traces.Failed {
+			a = good
+		}
+		if a != nil {
+			k.to(a.end, Step{Cause: jobEnd, Job: j.id})
+		}
+		for a != nil && k.at > k.floor && k.visit(a) {
+			j = a.job
+			a = k.attempt(a)
+		}
+		if a != nil { // it was met before
+			break
+		}
+		j = k.master(j)
+	}
+	k.to(k.floor, Step{Cause: unknown})
+}
+
+// lastGood returns the attempt of a job that succeeded last.
+func (k *walk) lastGood(j *job) *attempt {
+	i, _ := slices.BinarySearchFunc(j.ends, k.at+1, func(a *attempt, t traces.Time) int { return cmp.Compare(a.end, t) })
+	for i--; i >= 0; i-- {
+		if j.ends[i].outcome == traces.Succeeded {
+			return j.ends[i]
+		}
+	}
+	return nil
+}
+
+// attempt goes to the begin of an attempt, and returns the one that it waited for; nil: it
+// waited for the ApplicationMaster.
+func (k *walk) attempt(a *attempt) *attempt {
+	if a.outcome != traces.Succeeded {
+		k.to(a.start, k.w.lostStep(a))
+		return k.wait(a)
+	}
+	if a.id.Kind == traces.Reduce {
+		until := k.at
+		if a.shuffled > a.start && a.shuffled < until {
+			until = a.shuffled
+		}
+		if m := upTo(a.job.mapEnds, until); m != nil && m.end > a.start {
+			k.run(a, m.end)
+			return m
+		}
+	}
+	k.run(a, a.start)
+	return k.wait(a)
+}
+
+// wait goes to when an attempt was asked for.
+func (k *walk) wait(a *attempt) *attempt {
+	if a.why == askedBeside {
+		k.to(a.before.start, k.w.besideStep(a))
+		if k.visit(a.before) {
+			return k.wait(a.before)
+		}
+		return nil
+	}
+	again := a.why == askedLost
+	cause := func(c Cause) Step {
+		if again {
+			c = nodeLost
+		}
+		return a.step(c)
+	}
+	k.to(max(a.from, a.asked), cause(handOver))
+	need := k.w.need(a.job, a.id.Kind)
+	for k.at > a.asked && k.at > k.floor {
+		since := max(a.asked, k.w.roomSince(need, k.at))
+		switch {
+		case k.at-since < handOverMost/3:
+			k.to(since, cause(handOver))
+		case len(a.job.masters) == 0:
+			k.to(since, a.step(unknown))
+		default:
+			k.to(since, cause(kept))
+		}
+		if k.at <= a.asked {
+			break
+		}
+		x := k.holder(a)
+		switch {
+		case x == nil:
+			k.to(a.asked, a.step(unknown))
+		case x.job == a.job && x.id.Kind == traces.Reduce && a.id.Kind == traces.Map:
+			k.visit(x)
+			s := a.step(reducesHold)
+			s.Other, s.Node = x.id, x.node.name
+			k.to(max(a.asked, x.from), s)
+		case k.only != nil && x.job != k.only:
+			k.visit(x)
+			s := a.step(othersHold)
+			s.Other, s.Node = x.id, x.node.name
+			k.to(max(a.asked, x.from), s)
+		default:
+			return x
+		}
+	}
+	return k.asked(a)
+}
+
+// holder returns the attempt whose end made room when no node had any: one on the same
+// node first, then one of the same job.
+func (k *walk) holder(a *attempt) (best *attempt) {
+	list := k.w.ends
+	i, _ := slices.BinarySearchFunc(list, k.at, func(a *attempt, t traces.Time) int { return cmp.Compare(a.end, t) })
+	rank := func(x *attempt) int { return 2*b2i(x.node == a.node) + b2i(x.job == a.job) }
+	for ; i < len(list) && list[i].end == k.at; i++ {
+		if x := list[i]; x != a && !k.seen[x] && (best == nil || rank(x) > rank(best)) {
+			best = x
+		}
+	}
+	return best
+}
+
+// asked goes on from when an attempt was asked for.
+func (k *walk) asked(a *attempt) *attempt {
+	switch a.why {
+	case askedAgain, askedSlowStart:
+		k.to(a.before.end, a.step(handOver))
+		return a.before
+	case askedLost, askedNewMaster:
+		c := ownWork // the job was at work until something was lost
+		if a.why == askedNewMaster {
+			c = masterLost
+		}
+		y := upTo(a.job.ends, k.at)
+		for y != nil && k.seen[y] {
+			y = upTo(a.job.ends, y.end-1)
+		}
+		if y != nil {
+			k.to(y.end, a.step(c))
+		}
+		return y
+	case askedLater:
+		until := a.job.submitted
+		if m := a.job.masters; len(m) > 0 {
+			until = m[0]
+		}
+		c := masterStart
+		if k.at-until > handOverMost {
+			c = askedLate
+		}
+		k.to(until, a.step(c))
+	}
+	return nil
+}
+
+// master goes from when the ApplicationMaster of a job was up to its submission, and on to the
+// job that the walk goes on with; nil: none.
+func (k *walk) master(j *job) *job {
+	if len(j.masters) > 0 {
+		up := j.masters[0]
+		k.to(up, Step{Cause: unknown, Job: j.id})
+		if j.later {
+			k.to(j.submitted, Step{Cause: masterLost, Job: j.id})
+		}
+		k.to(max(j.submitted, up-k.w.least), Step{Cause: masterStart, Job: j.id})
+		if k.at > j.submitted {
+			k.to(j.submitted, Step{Cause: masterWait, Job: j.id})
+		}
+	}
+	k.to(j.submitted, Step{Cause: unknown, Job: j.id})
+	if k.at <= k.floor {
+		return nil
+	}
+	var before *job
+	for _, o := range k.w.order {
+		switch {
+		case o == j || o.submitted >= k.at:
+		case !o.hasEnd || o.ended > k.at: // others are at work
+			before = nil
+			k.to(k.floor, Step{Cause: submittedLate, Job: j.id})
+			return nil
+		case before == nil || o.ended > before.ended:
+			before = o
+		}
+	}
+	if before != nil {
+		k.to(before.ended, Step{Cause: submittedLate, Job: j.id})
+	}
+	return before
+}
