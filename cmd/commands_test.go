@@ -186,7 +186,7 @@ func stoppedCommands() map[string]stoppedCommand {
 		"completion zsh":  instant,
 		"demo":            locks("demo", "--hadoop"),
 		"doctor":          asks(waits, "--cluster", "cluster.yaml"),
-		"explain":         reads("fifo"),
+		"explain":         hashes("run"),
 		"fidelity":        hashes("run"),
 		"lab down":        locks("lab"),
 		"lab env":         opens(),
