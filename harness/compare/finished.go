@@ -78,7 +78,8 @@ func (f *Finished) Doc() doc.Doc {
 	if len(f.Trials) > mostTrialRows {
 		return d // their comparison ends with the sentence
 	}
-	if r, err := Runs([]string{f.run.Dir}, Options{Metrics: []string{"makespan"}, Unverified: f.run.Unverified}); err == nil && len(r.Models) > 1 {
+	r, err := Runs([]string{f.run.Dir}, Options{Metrics: []string{"makespan"}, Unverified: f.run.Unverified})
+	if err == nil && len(r.Models) > 1 {
 		d = append(d, doc.Lead(r.Headline()))
 	}
 	return d

@@ -83,7 +83,8 @@ func (r *Report) differences() string {
 		map[bool]string{true: "lower", false: "higher"}[lower], noun, r.value(&best), best.Model, r.value(&other), other.Model,
 		r.others(best.Model, other.Model, models))
 	if p.CI95Pct.Bounded() {
-		text += fmt.Sprintf("; %s against %s: %s to %s", p.B, p.A, doc.Signed(p.CI95Pct[0], 1, ""), doc.Signed(p.CI95Pct[1], 1, r.differenceUnit()))
+		text += fmt.Sprintf("; %s against %s: %s to %s", p.B, p.A, doc.Signed(p.CI95Pct[0], 1, ""),
+			doc.Signed(p.CI95Pct[1], 1, r.differenceUnit()))
 	}
 	return text + "." + rest
 }
@@ -178,7 +179,10 @@ func (p *Pair) number() string {
 
 // apart says by how much the best model differs from another one, with the interval.
 func (r *Report) apart(noun string, p *Pair, best, other string) string {
-	less, more := map[bool]string{true: "shorter", false: "lower"}[r.Unit == "s"], map[bool]string{true: "longer", false: "higher"}[r.Unit == "s"]
+	less, more := "lower", "higher"
+	if r.Unit == "s" {
+		less, more = "shorter", "longer"
+	}
 	by, lo, hi := float64(p.DiffPct), p.CI95Pct[0], p.CI95Pct[1]
 	if p.A == best { // as tables have it: the second from the first
 		best, other = other, best

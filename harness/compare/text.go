@@ -56,9 +56,9 @@ const mostMissesAsText = 12
 
 // legend stands below all tables.
 const legend doc.Text = "Means of n trials (of times, geometric) with their 95 % interval; differences of the row from the column with " +
-	"theirs. " + CannotTell + ": as large a difference, p, comes by chance in 5 of 100 such comparisons or more; " + JustShown + ": in 1 to 5 of " +
-	"100, or of fewer than 6 repeats; " + Shown + ": in fewer. p is of the t-test, paired by repeat, Welch's for models that no run has both; times by their " +
-	"logarithms. It holds for all pairs of a table together (Bonferroni)."
+	"theirs. " + CannotTell + ": as large a difference, p, comes by chance in 5 of 100 such comparisons or more; " + JustShown +
+	": in 1 to 5 of 100, or of fewer than 6 repeats; " + Shown + ": in fewer. p is of the t-test, paired by repeat, Welch's for models " +
+	"that no run has both; times by their logarithms. It holds for all pairs of a table together (Bonferroni)."
 
 // Shown to Equal are what the trials say about a difference.
 const (

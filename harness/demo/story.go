@@ -33,7 +33,8 @@ func (s *Simulated) tell() error {
 	seconds := func(x float64) string { return doc.Number(x, "s").String() }
 	time, memory, slower := s.table(cached, "makespan"), s.table(cached, "cacheLocal"), s.table(slow, "makespan")
 	s.Story = []string{
-		fmt.Sprintf("Five jobs that ran on a real Hadoop %s cluster of 4 nodes, in three runs, run again here in virtual time, %d times each way.",
+		fmt.Sprintf("Five jobs that ran on a real Hadoop %s cluster of 4 nodes, in three runs, run again here in virtual time, "+
+			"%d times each way.",
 			h.Software["hadoop"], simulatedSeeds),
 		fmt.Sprintf("Can you trust it? Measured %s, replayed %s [%.1f, %.1f]: off by %.1f %%.", seconds(measured), seconds(replayed), lo, hi,
 			100*math.Abs(replayed/measured-1)),
