@@ -99,11 +99,17 @@ func runModels(c *cli.Context, _ *printed, names []string) error {
 			return printDoc(c, models[i:i+1], describeModel(models[i]))
 		}
 	}
-	t := &doc.Table{Name: "models", Columns: []string{"model", "what it does"}}
-	for _, m := range models {
-		t.Add(doc.Words(m.Name), doc.Words(m.Summary))
+	var d doc.Doc
+	for _, use := range sched.Uses() {
+		t := &doc.Table{Name: cmp.Or(use, "of your own"), Columns: []string{cmp.Or(use, "of your own"), "what it does"}}
+		for _, m := range models {
+			if m.Use == use || use == "" && !slices.Contains(sched.Uses(), m.Use) {
+				t.Add(doc.Words(m.Name), doc.Words(m.Summary))
+			}
+		}
+		d = append(d, t)
 	}
-	return printDoc(c, models, doc.Doc{t})
+	return printDoc(c, models, d)
 }
 
 // ownModels returns the names of heddle's own models: all but the cluster's

@@ -49,8 +49,10 @@ type acl struct {
 }
 
 var aclInfo = Info{
-	Name: "acl", Summary: "waits for a node that caches the input, the longer the more is cached, then for one that stores it",
-	Source: "Kwak et al., CCGrid 2016 (abstract); C and D after Ghazali et al., J. Cloud Computing 11:45 (2022)",
+	Name:    "acl",
+	Use:     ForLocality,
+	Summary: "waits for a node that caches the input, the longer the more is cached, then for one that stores it",
+	Source:  "Kwak et al., CCGrid 2016 (abstract); C and D after Ghazali et al., J. Cloud Computing 11:45 (2022)",
 	Params: []Param{
 		{Name: "c", Type: Float, Default: "3", Unit: "skips", Doc: "C: skips for a cache-local node, times the cached share of the " +
 			"waiting input"},

@@ -69,8 +69,10 @@ type capacity struct {
 type capacityQueue struct{ guaranteed, most float64 } // a queue's guaranteed and largest share of the cluster, in percent
 
 var capacityInfo = Info{
-	Name: "capacity", Summary: "guarantees queues shares and waits for locality as YARN's Capacity scheduler",
-	Source: "Hadoop 3.4 CapacityScheduler, RegularContainerAllocator",
+	Name:    "capacity",
+	Use:     ForClusters,
+	Summary: "guarantees queues shares and waits for locality as YARN's Capacity scheduler",
+	Source:  "Hadoop 3.4 CapacityScheduler, RegularContainerAllocator",
 	Params: []Param{
 		{Name: "capacities", Type: Table, Unit: "percent", Max: 100, Doc: "guaranteed to queues, queue=percent,…; queues not named share " +
 			"the rest"},

@@ -61,8 +61,10 @@ type delayed struct {
 }
 
 var delayInfo = Info{
-	Name: "delay", Summary: "has a job wait for a node, then a rack, with its data",
-	Source: "Zaharia et al., Delay Scheduling, EuroSys 2010",
+	Name:    "delay",
+	Use:     ForLocality,
+	Summary: "has a job wait for a node, then a rack, with its data",
+	Source:  "Zaharia et al., Delay Scheduling, EuroSys 2010",
 	Params: []Param{
 		{Name: "form", Type: Choice, Default: "skips", Choices: []string{"skips", "time"}, Doc: "how waiting is counted"},
 		{

@@ -78,8 +78,10 @@ func thresholdParam(name, doc string) Param {
 }
 
 var fairInfo = Info{
-	Name: "fair", Summary: "gives queues, and jobs in them, max-min shares; waits for locality if asked to",
-	Source: "Hadoop 3.4 FairScheduler: fair share and dominant resource fairness",
+	Name:    "fair",
+	Use:     ForClusters,
+	Summary: "gives queues, and jobs in them, max-min shares; waits for locality if asked to",
+	Source:  "Hadoop 3.4 FairScheduler: fair share and dominant resource fairness",
 	Params: []Param{
 		{
 			Name: "policy", Type: Choice, Default: "fair", Choices: []string{"fair", "drf"},

@@ -32,8 +32,10 @@ type fifo struct {
 }
 
 var fifoInfo = Info{
-	Name: "fifo", Summary: "serves jobs in the order they came, with the nearest map, and does not wait",
-	Source: "Hadoop 3.4 FifoScheduler; Hadoop 1.2 JobQueueTaskScheduler",
+	Name:    "fifo",
+	Use:     ForClusters,
+	Summary: "serves jobs in the order they came, with the nearest map, and does not wait",
+	Source:  "Hadoop 3.4 FifoScheduler; Hadoop 1.2 JobQueueTaskScheduler",
 	Params: []Param{
 		{
 			Name: "offRackPerHeartbeat", Type: Int, Default: "0", Unit: "maps",

@@ -11,6 +11,7 @@ import (
 type Info struct {
 	Name    string  `json:"name"`    // by which commands and experiments know the model; see CheckName
 	Summary string  `json:"summary"` // one line that says what the model does
+	Use     string  `json:"use"`     // what people want it for: one of Uses; empty: of somebody's own
 	Source  string  `json:"source"`  // paper or program that the model's rule comes from
 	Params  []Param `json:"params"`
 
@@ -18,6 +19,21 @@ type Info struct {
 	// default where none was given, within the bounds that Params has. Build
 	// returns an error if the values do not go together.
 	Build func(Args) (Model, error) `json:"-"`
+}
+
+// What models are for, in the order in which they are listed.
+const (
+	ForClusters  = "as clusters do"
+	ForLocality  = "for locality"
+	ForDeadlines = "for deadlines"
+	ForLoad      = "for load"
+	ForReduces   = "for reduces"
+	ForControl   = "bounds and controls"
+)
+
+// Uses returns what models are for, those of somebody's own first.
+func Uses() []string {
+	return []string{"", ForClusters, ForLocality, ForDeadlines, ForLoad, ForReduces, ForControl}
 }
 
 // New makes the model with the given parameters, whether it is registered or

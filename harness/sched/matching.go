@@ -56,8 +56,10 @@ func weightParam(name, def string) Param {
 }
 
 var matchingInfo = Info{
-	Name: "matching", Summary: "fills all free slots at once so that locality is best: the upper bound of a round",
-	Source: "maximum-weight bipartite matching; Zhang, Li, Zhao, PDCAT 2016 (abstract)",
+	Name:    "matching",
+	Use:     ForControl,
+	Summary: "fills all free slots at once so that locality is best: the upper bound of a round",
+	Source:  "maximum-weight bipartite matching; Zhang, Li, Zhao, PDCAT 2016 (abstract)",
 	Params: []Param{
 		weightParam("cache", "4"), weightParam("node", "3"), weightParam("rack", "2"), weightParam("off", "1"),
 		{Name: "slots", Type: Int, Default: "64", Unit: "slots", Min: 1, Max: 4096, Doc: "matched at most per round; cost grows with its square"},

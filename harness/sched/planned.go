@@ -28,8 +28,10 @@ import (
 type planned struct{ seed uint64 }
 
 var plannedInfo = Info{
-	Name: "planned", Summary: "plans each job's maps before it starts, each on a node at random, and starts them nowhere else",
-	Source: "none: for seeing how exactly a plan is carried out",
+	Name:    "planned",
+	Use:     ForControl,
+	Summary: "plans each job's maps before it starts, each on a node at random, and starts them nowhere else",
+	Source:  "none: for seeing how exactly a plan is carried out",
 	Params: []Param{
 		{Name: "seed", Type: Int, Default: "1", Doc: "of its random numbers"},
 	},

@@ -25,8 +25,10 @@ import (
 type random struct{ rng *rand.Rand }
 
 var randomInfo = Info{
-	Name: "random", Summary: "starts any waiting task anywhere",
-	Source: "the baseline of Tan, Meng, Zhang, INFOCOM 2013",
+	Name:    "random",
+	Use:     ForControl,
+	Summary: "starts any waiting task anywhere",
+	Source:  "the baseline of Tan, Meng, Zhang, INFOCOM 2013",
 	Params: []Param{
 		{Name: "seed", Type: Int, Default: "1", Doc: "of its random numbers"},
 	},

@@ -170,9 +170,11 @@ type reduceRandom struct {
 }
 
 var reduceRandomInfo = Info{
-	Name: "reduce-random", Summary: "places reduces on free slots at random; as reduces: beside a model for maps, or with fifo",
-	Source: "the baseline of Tan, Meng, Zhang, INFOCOM 2013",
-	Params: append([]Param{{Name: "seed", Type: Int, Default: "1", Doc: "of its random numbers"}}, GroupParams...),
+	Name:    "reduce-random",
+	Use:     ForReduces,
+	Summary: "places reduces on free slots at random; as reduces: beside a model for maps, or with fifo",
+	Source:  "the baseline of Tan, Meng, Zhang, INFOCOM 2013",
+	Params:  append([]Param{{Name: "seed", Type: Int, Default: "1", Doc: "of its random numbers"}}, GroupParams...),
 	Build: func(a Args) (Model, error) {
 		return WithFIFOMaps(&reduceRandom{NewPlacesReduces(a), rand.New(rand.NewPCG(uint64(a.Int("seed")), 0))}), nil
 	},
@@ -217,9 +219,11 @@ func (m *reduceRandom) Round(v *state.View, free []state.NodeID, out []Decision)
 type reduceGreedy struct{ PlacesByCost }
 
 var reduceGreedyInfo = Info{
-	Name: "reduce-greedy", Summary: "places reduces where map output is nearest; as reduces: beside a model for maps, or with fifo",
-	Source: "the baseline Greedy of Tan, Meng, Zhang, INFOCOM 2013",
-	Params: slices.Concat(GroupParams, CostParams),
+	Name:    "reduce-greedy",
+	Use:     ForReduces,
+	Summary: "places reduces where map output is nearest; as reduces: beside a model for maps, or with fifo",
+	Source:  "the baseline Greedy of Tan, Meng, Zhang, INFOCOM 2013",
+	Params:  slices.Concat(GroupParams, CostParams),
 	Build: func(a Args) (Model, error) {
 		return WithFIFOMaps(&reduceGreedy{NewPlacesByCost(a)}), nil
 	},

@@ -144,8 +144,10 @@ func (m *cacheLearner) Observe(_ *state.View, e sched.Event) {
 
 // Info describes the model clqlmrs.
 var Info = sched.Info{
-	Name: "clqlmrs", Summary: "places maps where a table learnt before the job starts says cache hits pay most",
-	Source: "Ghazali et al., CLQLMRS, J. Cloud Computing 11:45 (2022)",
+	Name:    "clqlmrs",
+	Use:     sched.ForLocality,
+	Summary: "places maps where a table learnt before the job starts says cache hits pay most",
+	Source:  "Ghazali et al., CLQLMRS, J. Cloud Computing 11:45 (2022)",
 	Params: []sched.Param{
 		{
 			Name:    "update",

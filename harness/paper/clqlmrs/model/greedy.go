@@ -18,9 +18,11 @@ type greedy struct{}
 
 // GreedyInfo describes the model cached-first.
 var GreedyInfo = sched.Info{
-	Name: "cached-first", Summary: "starts on any free node the map that is nearest to it, cached ones first; learns nothing",
-	Source: "ours, as a control for clqlmrs",
-	Build:  func(sched.Args) (sched.Model, error) { return greedy{}, nil },
+	Name:    "cached-first",
+	Use:     sched.ForControl,
+	Summary: "starts on any free node the map that is nearest to it, cached ones first; learns nothing",
+	Source:  "ours, as a control for clqlmrs",
+	Build:   func(sched.Args) (sched.Model, error) { return greedy{}, nil },
 }
 
 func (greedy) Name() string { return "cached-first" }

@@ -16,8 +16,10 @@ func choice(name, doc, def string, more ...string) sched.Param {
 
 // Info describes the model learning. Its defaults are as the paper prints them.
 var Info = sched.Info{
-	Name: "learning", Summary: "starts a task where a classifier, learning from the nodes' load, says that the node will not be overloaded",
-	Source: "Dhok, Varma, Using Pattern Classification for Task Assignment in MapReduce; code learnsched, Dec 2009",
+	Name:    "learning",
+	Use:     sched.ForLoad,
+	Summary: "starts a task where a classifier, learning from the nodes' load, says that the node will not be overloaded",
+	Source:  "Dhok, Varma, Using Pattern Classification for Task Assignment in MapReduce; code learnsched, Dec 2009",
 	Params: []sched.Param{
 		{Name: "target", Type: sched.Float, Default: "1", Unit: "load a CPU", Min: 0.01, Max: 100, Doc: "above which a node is overloaded"},
 		choice("classifier", "bayes (the paper), or a perceptron as printed or as coded", "bayes", "perceptron", "perceptronCoded"),
@@ -106,8 +108,10 @@ func build(a sched.Args) (sched.Model, error) {
 // RuleInfo describes the model load-rule, a control of the paper: the same beats and
 // the same gate, and no classifier.
 var RuleInfo = sched.Info{
-	Name: "load-rule", Summary: "starts a task on a node at every beat while its load is below a limit, and learns nothing",
-	Source: "heddle: the gate in the code of the paper on pattern classification, alone",
+	Name:    "load-rule",
+	Use:     sched.ForControl,
+	Summary: "starts a task on a node at every beat while its load is below a limit, and learns nothing",
+	Source:  "heddle: the gate in the code of the paper on pattern classification, alone",
 	Params: []sched.Param{
 		param("target"), param("bins"), param("cpus"), param("period"),
 		{Name: "gate", Type: sched.Float, Default: "1", Unit: "of the limit", Max: 10, Doc: "at which a node gets nothing; 0: no gate"},

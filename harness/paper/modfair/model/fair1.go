@@ -143,10 +143,12 @@ var fair1Params = []sched.Param{
 
 // Fair1Info describes the model fair1.
 var Fair1Info = sched.Info{
-	Name: "fair1", Summary: "shares slots between pools and waits for locality, as the Fair Scheduler of Hadoop 1",
-	Source: "Hadoop 1.2.1 FairScheduler",
-	Params: fair1Params,
-	Build:  func(a sched.Args) (sched.Model, error) { return sched.PerNode{NodeModel: newFair1(a)}, nil },
+	Name:    "fair1",
+	Use:     sched.ForClusters,
+	Summary: "shares slots between pools and waits for locality, as the Fair Scheduler of Hadoop 1",
+	Source:  "Hadoop 1.2.1 FairScheduler",
+	Params:  fair1Params,
+	Build:   func(a sched.Args) (sched.Model, error) { return sched.PerNode{NodeModel: newFair1(a)}, nil },
 }
 
 func newFair1(a sched.Args) *fair1 {

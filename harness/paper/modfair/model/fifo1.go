@@ -44,8 +44,10 @@ type fifo1 struct {
 
 // FIFO1Info describes the model fifo1.
 var FIFO1Info = sched.Info{
-	Name: "fifo1", Summary: "serves jobs in the order they came, on map slots and reduce slots, as Hadoop 1 does by default",
-	Source: "Hadoop 1.2.1 JobQueueTaskScheduler",
+	Name:    "fifo1",
+	Use:     sched.ForClusters,
+	Summary: "serves jobs in the order they came, on map slots and reduce slots, as Hadoop 1 does by default",
+	Source:  "Hadoop 1.2.1 JobQueueTaskScheduler",
 	Params: []sched.Param{
 		{
 			Name:    "pad",

@@ -157,8 +157,10 @@ func (m *fair1) Notes() map[string]float64 {
 
 // Info describes the model modfair.
 var Info = sched.Info{
-	Name: "modfair", Summary: "fair1 with a pool for small jobs, slots by waiting tasks, learned delays and priorities from locality",
-	Source: "Lo, Cheng, Improving the Performance of Fair Scheduler in Hadoop, ASTESJ 2(3), 2017",
+	Name:    "modfair",
+	Use:     sched.ForLocality,
+	Summary: "fair1 with a pool for small jobs, slots by waiting tasks, learned delays and priorities from locality",
+	Source:  "Lo, Cheng, Improving the Performance of Fair Scheduler in Hadoop, ASTESJ 2(3), 2017",
 	Params: append(
 		fair1Params[:len(fair1Params):len(fair1Params)],
 		sched.Param{

@@ -30,9 +30,11 @@ type edf struct{ lookout }
 
 // EDFInfo describes the model edf.
 var EDFInfo = sched.Info{
-	Name: "edf", Summary: "serves the job with the earliest deadline first",
-	Source: "Liu and Layland, JACM 20(1), 1973; without preemption",
-	Params: []sched.Param{cycle},
+	Name:    "edf",
+	Use:     sched.ForDeadlines,
+	Summary: "serves the job with the earliest deadline first",
+	Source:  "Liu and Layland, JACM 20(1), 1973; without preemption",
+	Params:  []sched.Param{cycle},
 	Build: func(a sched.Args) (sched.Model, error) {
 		return sched.PerNode{NodeModel: &edf{lookout{cycleMs: cycleMs(a), picked: state.None}}}, nil
 	},

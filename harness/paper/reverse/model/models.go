@@ -35,8 +35,10 @@ func choice(name, doc string, values ...string) sched.Param {
 
 // AdaptiveInfo describes the model adaptive: need without look-ahead.
 var AdaptiveInfo = sched.Info{
-	Name: "adaptive", Summary: "gives each job the slots with which it just meets its deadline, if it keeps them",
-	Source: "Polo et al., RAS, Middleware 2011, from memory; Narayan et al., 2015",
+	Name:    "adaptive",
+	Use:     sched.ForDeadlines,
+	Summary: "gives each job the slots with which it just meets its deadline, if it keeps them",
+	Source:  "Polo et al., RAS, Middleware 2011, from memory; Narayan et al., 2015",
 	Params: append([]sched.Param{choice(
 		"need", "what a job needs: work by the time left, the same with the slots of the forecast, nothing, so that all are served alike, or a "+
 			"random part of its maps", "now", "forecast", "none", "random",
@@ -70,7 +72,8 @@ var ReverseInfo = ReverseTold("reverse", func([]Demand) {})
 // plan, to see what they are worth.
 func ReverseTold(name string, change func([]Demand)) sched.Info {
 	return sched.Info{
-		Name: name, Summary: "gives each job the slots that later periods, walked back from the last deadline, do not have for it",
+		Name: name, Use: sched.ForDeadlines,
+		Summary: "gives each job the slots that later periods, walked back from the last deadline, do not have for it",
 		Source: "Narayan et al., Adaptive MapReduce Scheduling in Shared Environments, IJERT ICESMART 2015",
 		Params: append([]sched.Param{
 			choice("forecast", "what is used of the capacity to come, as told: all, its mean, or that of now for ever", "exact", "mean", "now"),

@@ -62,6 +62,7 @@ var params = slices.Concat(
 // Info describes the model rhc: receding horizon control.
 var Info = sched.Info{
 	Name: "rhc",
+	Use:  sched.ForReduces,
 	Summary: "places a job's reduces by receding horizon control: small jobs leave the cheapest slots to the next; as reduces: beside a " +
 		"model for maps, or with fifo",
 	Source: "Tan, Meng, Zhang, INFOCOM 2013",
@@ -92,6 +93,7 @@ func With(rule policy.Policy) sched.Info {
 // OptimalInfo describes the model reduce-optimal: Theorem 2.
 var OptimalInfo = sched.Info{
 	Name: "reduce-optimal",
+	Use:  sched.ForReduces,
 	Summary: "places the reduces of a number of jobs that never leave at the least expected cost; as reduces: beside a model for maps, " +
 		"or with fifo",
 	Source: "Tan, Meng, Zhang, INFOCOM 2013, Theorem 2",
