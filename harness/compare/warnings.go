@@ -19,10 +19,18 @@ func (r *Report) MadeUp() []string { return slices.Concat(madeUp(r.trials)) }
 // as a schedule, is its result.
 func madeUp(trials []trial) (imported, computed []string) {
 	recorded := map[string][]string{} // by workload, what was not recorded in the trace itself
+	var others []string                // in any, for what replays a trace that does not stand beside it
 	for _, t := range trials {
 		if labelled(t.model, config.ModelRecorded) {
 			recorded[t.workload] = append([]string{}, t.figures[0].Synthetic...)
+			others = append(others, recorded[t.workload]...)
 		}
+	}
+	of := func(workload string) []string {
+		if was := recorded[workload]; was != nil || len(recorded) == 0 {
+			return was
+		}
+		return append([]string{}, others...)
 	}
 	for _, t := range trials {
 		for _, f := range t.figures {
@@ -31,7 +39,7 @@ func madeUp(trials []trial) (imported, computed []string) {
 			}
 			for _, part := range f.Synthetic {
 				to := &imported
-				if was := recorded[t.workload]; was != nil && f.Origin == traces.Simulated && !slices.Contains(was, part) {
+				if was := of(t.workload); was != nil && f.Origin == traces.Simulated && !slices.Contains(was, part) {
 					to = &computed
 				}
 				if result := part == "schedule" && f.Origin == traces.Simulated; !result && !slices.Contains(*to, part) {

@@ -51,11 +51,9 @@ func (s *Simulated) tell() error {
 
 // story returns the sentences as parts of a document.
 func (s *Simulated) story() (d doc.Doc) {
-	for i, text := range s.Story {
-		if i > 0 {
-			text = fmt.Sprintf("%d %s", i, text)
-		}
-		d = append(d, doc.Text(text))
+	d = doc.Doc{doc.Lead(s.Story[0])}
+	for i, text := range s.Story[1:] {
+		d = append(d, doc.Text(fmt.Sprintf("%d %s", i+1, text)))
 	}
 	return d
 }

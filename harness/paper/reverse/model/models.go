@@ -74,7 +74,7 @@ func ReverseTold(name string, change func([]Demand)) sched.Info {
 	return sched.Info{
 		Name: name, Use: sched.ForDeadlines,
 		Summary: "gives each job the slots that later periods, walked back from the last deadline, do not have for it",
-		Source: "Narayan et al., Adaptive MapReduce Scheduling in Shared Environments, IJERT ICESMART 2015",
+		Source:  "Narayan et al., Adaptive MapReduce Scheduling in Shared Environments, IJERT ICESMART 2015",
 		Params: append([]sched.Param{
 			choice("forecast", "what is used of the capacity to come, as told: all, its mean, or that of now for ever", "exact", "mean", "now"),
 			choice("share", "how jobs share a period: alike, or the latest deadline first", "maxmin", "ldf"),
