@@ -19,7 +19,7 @@ func (r *Report) MadeUp() []string { return slices.Concat(madeUp(r.trials)) }
 // as a schedule, is its result.
 func madeUp(trials []trial) (imported, computed []string) {
 	recorded := map[string][]string{} // by workload, what was not recorded in the trace itself
-	var others []string                // in any, for what replays a trace that does not stand beside it
+	var others []string               // in any, for what replays a trace that does not stand beside it
 	for _, t := range trials {
 		if labelled(t.model, config.ModelRecorded) {
 			recorded[t.workload] = append([]string{}, t.figures[0].Synthetic...)
