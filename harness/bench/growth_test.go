@@ -96,9 +96,6 @@ func growth(measures []*Measure) *doc.Chart {
 		{"CPU time", func(m *Measure) float64 { return m.CPUSeconds / float64(m.Tasks) }},
 		{"memory at its peak", func(m *Measure) float64 { return float64(m.PeakBytes) / float64(m.Tasks) }},
 	}
-	if measures[0].Counters != nil {
-		costs[0] = cost{"cycles", func(m *Measure) float64 { return m.Counters.Cycles }}
-	}
 	first := measures[0]
 	c := &doc.Chart{
 		Name: "growth", Kind: doc.Curves, Log: true, X: "nodes of the cluster", Y: "times that on 1,000 nodes",

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -36,8 +35,6 @@ type Measure struct {
 	Locality       map[string]float64    `json:"locality"` // by level (cache, node, rack, off): share of the maps whose input was that near
 	VirtualSeconds float64               `json:"virtualSeconds"`
 	PeakTasks      int64                 `json:"peakTasks"`
-	Counters       *Counters             `json:"counters,omitempty"` // nil if the processor's counters could not be read
-	Uncounted      error                 `json:"-"`                  // why they could not
 	Digest         traces.ScheduleDigest `json:"-"`
 	ScheduleDigest string                `json:"scheduleDigest"`
 }
@@ -50,8 +47,6 @@ func (l *Load) Run(ctx context.Context) (*Measure, error) {
 	forgetPeak()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	counting, refused := startCounting(threads(), openCounter)
-	defer counting.end()
 	start, cpu := time.Now(), cputime.Used()
 	results := make([]sim.Result, l.Runs)
 	if l.Runs > 1 {
@@ -86,7 +81,6 @@ func (l *Load) Run(ctx context.Context) (*Measure, error) {
 		Load: l.Name, Nodes: l.Nodes, Seconds: time.Since(start).Seconds(), CPUSeconds: (cputime.Used() - cpu).Seconds(),
 		PeakBytes: peak(),
 	}
-	sums, unread := counting.sums()
 	runtime.ReadMemStats(&after)
 	events, maps := int64(0), int64(0)
 	m.Locality = map[string]float64{}
@@ -106,9 +100,6 @@ func (l *Load) Run(ctx context.Context) (*Measure, error) {
 	}
 	for level := range m.Locality {
 		m.Locality[level] /= float64(max(1, maps))
-	}
-	if m.Uncounted = cmp.Or(refused, unread); m.Uncounted == nil {
-		m.Counters = perTask(sums, m.Tasks)
 	}
 	m.ScheduleDigest = m.Digest.String()
 	m.TasksPerSecond, m.EventsPerSecond = float64(m.Tasks)/m.Seconds, float64(events)/m.Seconds

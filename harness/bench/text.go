@@ -48,27 +48,11 @@ func Doc(measures []*Measure) doc.Doc {
 		"load", "nodes", "tasks", "seconds", "CPU seconds", "tasks/s", "events/s", "allocs/event", "peak MB",
 		"digest",
 	}}
-	var uncounted error
 	for _, m := range measures {
-		uncounted = cmp.Or(uncounted, m.Uncounted)
-	}
-	if uncounted == nil {
-		t.Columns = append(t.Columns, "cycles/task", "instructions/task", "cache misses/task")
-	}
-	for _, m := range measures {
-		cells := []doc.Cell{
+		t.Add(
 			doc.Words(m.Load), doc.Count(m.Nodes), doc.Count(m.Tasks), doc.Fixed(m.Seconds, 2, ""), doc.Fixed(m.CPUSeconds, 2, ""),
 			doc.Fixed(m.TasksPerSecond/1e6, 2, "M"), doc.Fixed(m.EventsPerSecond/1e6, 2, "M"), doc.Fixed(m.AllocsPerEvent, 4, ""),
-			doc.Fixed(float64(m.PeakBytes)/1e6, 0, ""), doc.Words(m.ScheduleDigest),
-		}
-		if uncounted == nil {
-			cells = append(cells, doc.Fixed(m.Counters.Cycles, 0, ""), doc.Fixed(m.Counters.Instructions, 0, ""),
-				doc.Fixed(m.Counters.CacheMisses, 1, ""))
-		}
-		t.Add(cells...)
-	}
-	if uncounted != nil {
-		return doc.Doc{t, doc.Notes{uncounted.Error()}}
+			doc.Fixed(float64(m.PeakBytes)/1e6, 0, ""), doc.Words(m.ScheduleDigest))
 	}
 	return doc.Doc{t}
 }
