@@ -10,7 +10,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -115,7 +114,7 @@ func (r *Runner) markData(ctx context.Context, tag string) (Data, error) {
 	d, err := r.data()
 	// Each map that writes the input stops only after the record with which it
 	// reaches its size. So fewer bytes than requested are an error.
-	short := d.Bytes < r.spec.bytes() && r.w.program != Mahout && !slices.Contains(r.spec.Settings, Setting{compressOutput, "true"})
+	short := d.Bytes < r.spec.bytes() && r.w.program != Mahout && !r.spec.compressed()
 	switch {
 	case err != nil:
 	case short:

@@ -112,6 +112,9 @@ const (
 // set to false as HiBench does, whatever the cluster's default.
 const compressOutput = "mapreduce.output.fileoutputformat.compress"
 
+// compressed reports whether the user has input and output compressed.
+func (s Spec) compressed() bool { return slices.Contains(s.Settings, Setting{compressOutput, "true"}) }
+
 // start runs the client process of one step (prepare, run or check) and waits
 // for its end.
 func (r *Runner) start(ctx context.Context, s step, tag, output string, extra ...Setting) (client, error) {

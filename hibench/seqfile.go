@@ -3,7 +3,6 @@ package hibench
 import (
 	"bufio"
 	"bytes"
-	"compress/zlib"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -12,21 +11,13 @@ import (
 	"slices"
 )
 
-// seqReader reads the records of a Hadoop SequenceFile, version 6. The file is
-// not compressed, or its blocks are compressed by Hadoop's default codec, which
-// is zlib. The HiBench workloads read and write such files.
+// seqReader reads the records of a Hadoop SequenceFile, version 6, that is not
+// compressed. The HiBench workloads read and write such files.
 type seqReader struct {
 	r                    *bufio.Reader
 	keyClass, valueClass string
 	sync                 [16]byte
 	record               []byte
-	block                *seqBlock // the rest of the block of records that is being read; nil if the file is not compressed
-}
-
-// seqBlock is the rest of a block of compressed records.
-type seqBlock struct {
-	records                                int64         // number of records that are still to be read
-	keyLengths, keys, valueLengths, values *bufio.Reader // the four parts of a block, decompressed
 }
 
 // The largest sizes that are accepted in a SequenceFile. They stop a damaged
@@ -34,10 +25,7 @@ type seqBlock struct {
 const (
 	maxRecordBytes = 16 << 20
 	maxStringBytes = 64 << 10
-	maxBlockBytes  = 64 << 20 // of one part of a compressed block; Hadoop starts a new block after 1 MB of records
 )
-
-const defaultCodec = "org.apache.hadoop.io.compress.DefaultCodec"
 
 const syncEscape = -1 // this number, in place of a record's length, means that a sync marker follows
 
@@ -68,21 +56,8 @@ func (s *seqReader) readHeader() error {
 	if _, err := io.ReadFull(s.r, compression[:]); err != nil {
 		return err
 	}
-	switch compression {
-	case [2]byte{}:
-	case [2]byte{1, 1}:
-		codec, err := s.readString()
-		if err != nil {
-			return err
-		}
-		if codec != defaultCodec {
-			return fmt.Errorf("it is compressed by %s; want %s, or set mapreduce.output.fileoutputformat.compress to false", codec,
-				defaultCodec)
-		}
-		s.block = &seqBlock{}
-	default:
-		return errors.New("its records are compressed one by one, which is not supported: set " +
-			"mapreduce.output.fileoutputformat.compress to false")
+	if compression != [2]byte{} {
+		return errors.New("it is compressed, which is not supported: set " + compressOutput + " to false")
 	}
 	var pairs int32
 	if err := binary.Read(s.r, binary.BigEndian, &pairs); err != nil {
@@ -100,9 +75,6 @@ func (s *seqReader) readHeader() error {
 // next returns the serialized key and value of the next record, or io.EOF after
 // the last. Both slices are valid until next is called again.
 func (s *seqReader) next() (key, value []byte, err error) {
-	if s.block != nil {
-		return s.nextOfBlock()
-	}
 	length, err := s.readInt()
 	if err != nil {
 		return nil, nil, err // between two records, io.EOF means the end of the file
@@ -134,80 +106,6 @@ func (s *seqReader) next() (key, value []byte, err error) {
 		return nil, nil, whole(err)
 	}
 	return s.record[:keyLength], s.record[keyLength:], nil
-}
-
-// nextOfBlock returns the next record of a file with compressed blocks.
-func (s *seqReader) nextOfBlock() (key, value []byte, err error) {
-	for s.block.records == 0 {
-		if err := s.readBlock(); err != nil {
-			return nil, nil, err // between two blocks, io.EOF means the end of the file
-		}
-	}
-	s.block.records--
-	keyBytes, err := readVLong(s.block.keyLengths)
-	if err != nil {
-		return nil, nil, whole(err)
-	}
-	valueBytes, err := readVLong(s.block.valueLengths)
-	if err != nil {
-		return nil, nil, whole(err)
-	}
-	if keyBytes < 0 || valueBytes < 0 || keyBytes > maxRecordBytes || valueBytes > maxRecordBytes {
-		return nil, nil, fmt.Errorf("SequenceFile: a record with a key of %d bytes and a value of %d bytes", keyBytes, valueBytes)
-	}
-	if n := int(keyBytes + valueBytes); n > cap(s.record) {
-		s.record = make([]byte, n)
-	}
-	s.record = s.record[:keyBytes+valueBytes]
-	if _, err := io.ReadFull(s.block.keys, s.record[:keyBytes]); err != nil {
-		return nil, nil, whole(err)
-	}
-	if _, err := io.ReadFull(s.block.values, s.record[keyBytes:]); err != nil {
-		return nil, nil, whole(err)
-	}
-	return s.record[:keyBytes], s.record[keyBytes:], nil
-}
-
-// readBlock reads the next block of compressed records.
-func (s *seqReader) readBlock() error {
-	escape, err := s.readInt()
-	if err != nil {
-		return err
-	}
-	var sync [16]byte
-	if _, err := io.ReadFull(s.r, sync[:]); err != nil {
-		return whole(err)
-	}
-	if escape != syncEscape || sync != s.sync {
-		return errors.New("SequenceFile: wrong sync marker")
-	}
-	b := &seqBlock{}
-	if b.records, err = readVLong(s.r); err != nil {
-		return whole(err)
-	}
-	for _, part := range []**bufio.Reader{&b.keyLengths, &b.keys, &b.valueLengths, &b.values} {
-		n, err := readVLong(s.r)
-		if err != nil {
-			return whole(err)
-		}
-		if n < 0 || n > maxBlockBytes {
-			return fmt.Errorf("SequenceFile: a part of a block has %d bytes; want 0 to %d", n, maxBlockBytes)
-		}
-		var compressed bytes.Buffer // grows with what is read: n may be wrong
-		if _, err := io.CopyN(&compressed, s.r, n); err != nil {
-			return whole(err)
-		}
-		plain, err := zlib.NewReader(&compressed)
-		if err != nil {
-			return fmt.Errorf("SequenceFile: block: %w", whole(err))
-		}
-		*part = bufio.NewReader(plain)
-	}
-	if b.records < 0 {
-		return fmt.Errorf("SequenceFile: a block of %d records", b.records)
-	}
-	s.block = b
-	return nil
 }
 
 func (s *seqReader) readInt() (int32, error) {
