@@ -172,7 +172,7 @@ func usageError(c *cli.Context, err error, _ bool) error {
 // wrongValue is how package flag begins what it says of a value.
 var wrongValue = regexp.MustCompile(`^invalid (?:boolean )?value ".*" for flag -([a-z-]+): `)
 
-// former has what to use in place of flags that there were, by their command.
+// former has what to use in place of flags and commands that there were, by their command.
 var former = map[string]string{
 	"replay uplink-mbit": "use --uplink with a unit, such as --uplink 30Mbit",
 	"paper parts":        "name them behind the paper",
@@ -185,6 +185,7 @@ var former = map[string]string{
 	"doctor fix-plan":    "doctor prints the property, its value, the file and the daemon to restart of what is missing",
 	"demo simulate":      "heddle demo does that by itself; --hadoop is the way with Hadoop",
 	"compare untold":     "use --cannot-tell",
+	"labels restore":     "use heddle restore",
 	"run serve":          "RUN/report.html is kept up to date while the run goes on",
 }
 
@@ -207,6 +208,9 @@ func noCommand(c *cli.Context) error {
 		}
 		c.App.Writer = c.App.ErrWriter
 		return errors.Join(help(c), usagef("%s needs a command", commandName(c)))
+	}
+	if now := former[shortName(c)+" "+name]; now != "" {
+		return usagef("%s is gone: %s", name, now)
 	}
 	text := fmt.Sprintf("unknown command %q", name)
 	var commands []string

@@ -127,7 +127,7 @@ func TestSecondSignal(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	want := []string{"ready", "heddle: putting back: labels; " + further, "heddle: ended before that was done; heddle labels restore"}
+	want := []string{"ready", "heddle: putting back: labels; " + further, "heddle: ended before that was done; heddle restore"}
 	if c.ProcessState.ExitCode() != exitFailed || !slices.Equal(said, want) {
 		t.Errorf("said %q, want exit code %d and %q", said, exitFailed, want)
 	}
@@ -161,7 +161,7 @@ func readSignalled(t *testing.T, c *exec.Cmd, signalled func(lines int)) (said [
 // while to put back what it changed, or it does not heed it.
 func stuck(heeds bool) {
 	ctx := interruptible(os.Exit)
-	putsBack(cli.NewContext(newApp(), nil, &cli.Context{Context: ctx}), "labels", "heddle labels restore")
+	putsBack(cli.NewContext(newApp(), nil, &cli.Context{Context: ctx}), "labels", "heddle restore")
 	fmt.Fprintln(stderr, "ready")
 	if !heeds {
 		select {}

@@ -17,15 +17,15 @@ import (
 func labelsCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "labels",
-		Usage: "what steering needs and changes on a cluster: show it, prepare it, put it back",
+		Usage: "what steering needs and changes on a cluster: show it, prepare it",
 		Description: `Steering moves nodes between labels. It first notes all changes in HDFS (` + lease.Root + `)
-and puts them back when it ends. After a kill, restore puts them back.
+and puts them back when it ends. After a kill, 'heddle restore' does.
 For example:
 
    heddle labels show
    heddle labels prepare --dry-run
-   heddle labels restore --cluster clusters/blue.yaml`,
-		Subcommands: []*cli.Command{labelsShow(), labelsPrepare(), labelsRestore()},
+   heddle restore --prepared`,
+		Subcommands: []*cli.Command{labelsShow(), labelsPrepare()},
 	}
 }
 
@@ -61,7 +61,7 @@ func labelsPrepare() *cli.Command {
 	return command(&cli.Command{
 		Name:  "prepare",
 		Usage: "add the labels that steering needs, and let a queue use all nodes of each",
-		Description: `This stays until 'heddle labels restore --prepared'. Queue capacities are changed if
+		Description: `This stays until 'heddle restore --prepared'. Queue capacities are changed if
 the running ResourceManager allows it (yarn.scheduler.configuration.store.class),
 and only printed otherwise. For example:
 
@@ -70,7 +70,7 @@ and only printed otherwise. For example:
 		o.Purpose, o.Log = "heddle labels prepare", newLog(c)
 		if !o.DryRun {
 			putsBack(c, "the lease on "+o.Cluster+"; labels that were added stay, and stay noted",
-				"heddle labels restore --prepared --cluster "+o.Cluster)
+				"heddle restore --prepared --cluster "+o.Cluster)
 		}
 		return withCluster(o.Cluster, func(cluster *change.Target) error {
 			p, err := change.Prepare(c.Context, cluster, o.PrepareOptions)
@@ -82,8 +82,16 @@ and only printed otherwise. For example:
 	})
 }
 
+type restoreOptions struct {
+	inCluster
+	change.RestoreOptions
+	Run string `flag:"run" text:"also put back the changes in the journal of the run folder DIR" of:"DIR"`
+	printed
+}
+
 func restoreCommand() *cli.Command {
-	return restoring(&cli.Command{
+	o := restoreOptions{inCluster: onLab(), RestoreOptions: change.RestoreOptions{Drain: change.DrainLimit}}
+	return command(&cli.Command{
 		Name:  "restore",
 		Usage: "put a cluster back as it was before a killed heddle changed it",
 		Description: `Brings nodes back that faults took down or made slow, ends the applications that heddle
@@ -99,36 +107,7 @@ back; then run it again. For example:
    heddle restore --cluster clusters/blue.yaml --json
    heddle restore --prepared                  also what 'heddle labels prepare' set up
    heddle restore --run RUN-FOLDER            if HDFS has lost the journal`,
-	}, change.RestoreOptions{})
-}
-
-func labelsRestore() *cli.Command {
-	return restoring(&cli.Command{
-		Name:  "restore",
-		Usage: "put labels, sizes of nodes and queue settings back as they were before a killed harness changed them",
-		Description: `'heddle restore' puts back everything else too: faults of nodes, cached inputs,
-applications and their files. Waits until the lease of the harness is void, half a
-minute after its death, and fails if the harness is alive. Steered jobs first get nodes
-in turn until they end, since no node has their labels afterwards. Ends with code 1 if
-something could not be put back; then run it again. For example:
-
-   heddle labels restore
-   heddle labels restore --drain 0s           leave steered jobs without nodes
-   heddle labels restore --run RUN-FOLDER     if HDFS has lost the journal`,
-	}, change.RestoreOptions{Labels: true})
-}
-
-type restoreOptions struct {
-	inCluster
-	change.RestoreOptions
-	Run string `flag:"run" text:"also put back the changes in the journal of the run folder DIR" of:"DIR"`
-	printed
-}
-
-// restoring makes a command that puts back what the options name.
-func restoring(c *cli.Command, what change.RestoreOptions) *cli.Command {
-	what.Drain = change.DrainLimit
-	return command(c, &restoreOptions{inCluster: onLab(), RestoreOptions: what}, func(c *cli.Context, o *restoreOptions, _ []string) error {
+	}, &o, func(c *cli.Context, o *restoreOptions, _ []string) error {
 		if o.Drain < 0 || o.Drain > 24*time.Hour {
 			return usagef("--drain %v: want 0s to 24h", o.Drain)
 		}

@@ -68,7 +68,7 @@ var kinds = []known{
 	{NodeDown, "daemons of node", "running", fault(config.FaultUp), backLimit}, // first, since all else needs nodes
 }
 
-// Steering are the kinds of change that steering makes. They are those that 'heddle labels' shows and restores.
+// Steering are the kinds of change that steering makes.
 var Steering = []Kind{AddedLabel, Setting, NodeLabel, NodeResource}
 
 // index returns the place of a kind among kinds, -1 if this version of heddle does

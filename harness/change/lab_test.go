@@ -146,7 +146,7 @@ func TestLab(t *testing.T) {
 
 	t.Run("killed harness", func(t *testing.T) {
 		kill := y.harness(t)
-		if out, err := y.heddle("labels", "restore"); err == nil || !strings.Contains(out, "(a test)") {
+		if out, err := y.heddle("restore"); err == nil || !strings.Contains(out, "(a test)") {
 			t.Errorf("restore while the harness is alive: %v\n%s", err, out)
 		}
 		kill()
@@ -156,7 +156,7 @@ func TestLab(t *testing.T) {
 			t.Errorf("put back %+v", r)
 		}
 		y.same(t, before)
-		if out, err := y.heddle("labels", "restore"); err != nil || !strings.Contains(out, "nothing to put back") {
+		if out, err := y.heddle("restore"); err != nil || !strings.Contains(out, "nothing to put back") {
 			t.Errorf("second restore: %v\n%s", err, out)
 		}
 	})
@@ -193,7 +193,7 @@ func TestLab(t *testing.T) {
 			t.Fatal(err)
 		}
 		y.waitFor("the NameNode to let us restore", func() bool {
-			_, err := y.heddle("labels", "restore")
+			_, err := y.heddle("restore")
 			return err == nil
 		})
 		y.same(t, before)
@@ -216,7 +216,7 @@ func TestLab(t *testing.T) {
 		y.harness(t)()
 		y.restore(t)
 		y.same(t, prepared)
-		if out, err := y.heddle("labels", "restore", "--prepared"); err != nil {
+		if out, err := y.heddle("restore", "--prepared"); err != nil {
 			t.Errorf("%v\n%s", err, out)
 		}
 		y.same(t, before)
@@ -245,7 +245,7 @@ func TestLab(t *testing.T) {
 			nodes, err := y.cluster.RM.Nodes(ctx, "LOST")
 			return err == nil && len(nodes) == 1
 		})
-		out, err := y.heddle("labels", "restore", "--json")
+		out, err := y.heddle("restore", "--json")
 		t.Logf("restore with r2n2 down: %v\n%s", err, out)
 		if err := l.Start(ctx, "r2n2", "nodemanager"); err != nil {
 			t.Fatal(err)
@@ -383,13 +383,13 @@ func (y *yard) command(args ...string) *exec.Cmd {
 
 func (y *yard) restore(t *testing.T) Report {
 	t.Helper()
-	cmd := y.command("labels", "restore", "--json")
+	cmd := y.command("restore", "--json")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	start := time.Now()
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("labels restore: %v\n%s%s", err, stderr.String(), out)
+		t.Fatalf("restore: %v\n%s%s", err, stderr.String(), out)
 	}
 	var r Report
 	if err := json.Unmarshal(out, &r); err != nil {

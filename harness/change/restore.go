@@ -56,9 +56,6 @@ func (r *Report) Err() error {
 // lost the journal.
 type RestoreOptions struct {
 	Options
-	// Labels makes Restore undo only what steering changes: labels, sizes of nodes
-	// and settings.
-	Labels bool
 	// Prepared makes Restore also undo what Prepare has set up.
 	Prepared bool `flag:"prepared" text:"also undo what 'heddle labels prepare' has set up"`
 	// Drain is how long steered jobs get to end before nodes lose the labels
@@ -107,7 +104,7 @@ func restore(ctx context.Context, c *Target, o RestoreOptions, copied notes) (Re
 		return Report{}, err
 	}
 	which := func(c Change) bool { // is it to be put back?
-		return (o.Prepared || !c.Prepared) && (!o.Labels || slices.Contains(Steering, c.Kind))
+		return o.Prepared || !c.Prepared
 	}
 	maps.DeleteFunc(noted, func(_ key, c Change) bool { return !which(c) })
 	if (l.Epoch == 0 || l.Released) && len(noted) == 0 && len(copied) == 0 {
@@ -127,13 +124,6 @@ func restore(ctx context.Context, c *Target, o RestoreOptions, copied notes) (Re
 	h.busy.Unlock()
 	if err == nil {
 		err = h.Hold.Release(context.WithoutCancel(ctx))
-	}
-	if err == nil && o.Labels {
-		for _, c := range r.open {
-			if !c.Prepared && !slices.Contains(Steering, c.Kind) {
-				r.Warnings = append(r.Warnings, fmt.Sprintf("still changed: %v; 'heddle restore' puts it back too", c))
-			}
-		}
 	}
 	if err == nil && folder != "" && len(r.Left) == 0 {
 		err = settleIn(folder)

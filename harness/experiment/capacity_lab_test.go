@@ -145,7 +145,7 @@ func checkCapacity(t *testing.T, events []traces.Event) {
 }
 
 // TestCapacityAfterKill kills heddle at random times while it carries out a timetable and
-// steers a job, once and with HEDDLE_LONG=1 ten times: heddle labels restore puts labels and sizes back.
+// steers a job, once and with HEDDLE_LONG=1 ten times: heddle restore puts labels and sizes back.
 func TestCapacityAfterKill(t *testing.T) {
 	l := labtest.Shared(t)
 	_, clients := lab(t)
@@ -176,9 +176,9 @@ func TestCapacityAfterKill(t *testing.T) {
 			t.Fatalf("no job was seen within two minutes; heddle said:\n%s", said.Bytes())
 		}
 		now := labelsOf(t, clients)
-		out, err := exec.CommandContext(t.Context(), binary, "labels", "restore", "--drain", "0s", "--cluster", l.Cluster().Name).CombinedOutput()
+		out, err := exec.CommandContext(t.Context(), binary, "restore", "--drain", "0s", "--cluster", l.Cluster().Name).CombinedOutput()
 		if err != nil {
-			t.Fatalf("labels restore: %v\n%s", err, out)
+			t.Fatalf("restore: %v\n%s", err, out)
 		}
 		t.Logf("killed %v after the job was seen, with labels and sizes %v; restore said last: %s", after, now, lastLine(out))
 		awaitSame(t, clients, before)
