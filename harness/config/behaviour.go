@@ -99,9 +99,6 @@ func (b *Behaviour) Differs(from *Behaviour, costs bool) (keys []string) {
 	return keys
 }
 
-// fill makes the path of a timetable start from the folder of the file.
-func (b *Behaviour) fill(file string) { b.Capacity.fill(file) }
-
 func (b *Behaviour) problems(p *problems) {
 	for _, x := range []struct {
 		key   string
@@ -116,14 +113,4 @@ func (b *Behaviour) problems(p *problems) {
 	}
 	b.Faults.problems(p)
 	b.Capacity.problems(p)
-}
-
-// missing returns what is wrong with the file of the timetable.
-func (b *Behaviour) missing() (p problems) {
-	if b.Capacity.CSV != "" {
-		if _, err := readSteps(b.Capacity.CSV); err != nil {
-			p.addf("capacity.csv", "%v", err)
-		}
-	}
-	return p
 }

@@ -2,12 +2,9 @@ package config
 
 import (
 	"cmp"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,12 +19,9 @@ import (
 // cores a worker has for containers, as if other load took the rest. The zero value
 // leaves them all.
 type Capacity struct {
-	// Steps, Sine and CSV are three ways to give the timetable, of which one is
-	// used. CSV is the path of a file with the columns at, left and, if it likes,
-	// node and rack. A relative path starts from the folder of the experiment file.
+	// Steps and Sine are two ways to give the timetable, of which one is used.
 	Steps []CapacityStep `yaml:"steps,omitempty" text:"Changes, each with its time."`
 	Sine  Sine           `yaml:"sine,omitempty" text:"A share that swings evenly around a mean, on all workers."`
-	CSV   string         `yaml:"csv,omitempty" text:"A file with the columns at, left and, if wanted, node and rack, instead of steps."`
 	// Every is the time after which Steps happen again; 0 means that they happen
 	// once.
 	Every units.Duration `yaml:"every,omitempty" text:"The time after which the steps happen again." max:"8760h"`
@@ -68,7 +62,7 @@ type Sine struct {
 }
 
 // Given reports whether the timetable changes anything.
-func (c *Capacity) Given() bool { return len(c.Steps) > 0 || c.Sine != (Sine{}) || c.CSV != "" }
+func (c *Capacity) Given() bool { return len(c.Steps) > 0 || c.Sine != (Sine{}) }
 
 // Set parses the text of a step, such as "at=30s,node=r1n2,left=0.5", and adds the
 // step. So a Capacity holds the values of the command line flag --capacity.
@@ -112,56 +106,6 @@ func (s *CapacityStep) set(key, value string) (err error) {
 	return err
 }
 
-// fill makes the path of the CSV file start from the experiment file's folder, and
-// reads the file if it is there.
-func (c *Capacity) fill(file string) {
-	if c.CSV == "" {
-		return
-	}
-	if !filepath.IsAbs(c.CSV) {
-		c.CSV = filepath.Join(filepath.Dir(file), c.CSV)
-	}
-	if len(c.Steps) == 0 {
-		c.Steps, _ = readSteps(c.CSV) // a file that is missing is reported when the experiment is to run, see Behaviour.missing
-	}
-}
-
-// maxSteps is the largest number of steps of a timetable.
-const maxSteps = 100_000
-
-func readSteps(file string) ([]CapacityStep, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, fmt.Errorf("%w; a relative path starts from the folder of this file", err)
-	}
-	defer f.Close()
-	r := csv.NewReader(f)
-	r.TrimLeadingSpace = true
-	names, err := r.Read()
-	if err == nil && (!slices.Contains(names, "at") || !slices.Contains(names, "left")) {
-		err = fmt.Errorf("its first line is %q; want the names of its columns, among them at and left", strings.Join(names, ","))
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", filepath.Base(file), err)
-	}
-	rows, err := r.ReadAll()
-	if err == nil && (len(rows) == 0 || len(rows) > maxSteps) {
-		err = fmt.Errorf("it has %d steps; want 1 to %d", len(rows), maxSteps)
-	}
-	steps := make([]CapacityStep, len(rows))
-	for i, row := range rows {
-		for k, value := range row {
-			if serr := steps[i].set(names[k], value); serr != nil && err == nil {
-				err = fmt.Errorf("line %d, %s %q: %w", i+2, names[k], value, serr)
-			}
-		}
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", filepath.Base(file), err)
-	}
-	return steps, nil
-}
-
 func (c *Capacity) problems(p *problems) {
 	wrong := func(bad bool, key, format string, args ...any) {
 		if bad {
@@ -176,17 +120,14 @@ func (c *Capacity) problems(p *problems) {
 		wrong(s.Mean-s.Swing < 0 || s.Mean+s.Swing > 1, ".sine.swing", "%v around %v: want a share between 0 and 1 at all times", s.Swing, s.Mean)
 		wrong(c.Every != 0, ".every", "%v: want none: a sine has a period", c.Every)
 	}
-	wrong(!c.Given() && (c.Every != 0 || c.Container != 0), "", "no steps, no sine and no csv; want one of them")
+	wrong(!c.Given() && (c.Every != 0 || c.Container != 0), "", "no steps and no sine; want one of them")
 	p.keys(*c, "capacity")
 	wrong(!c.Given() && (c.Told != "" || c.Lag != 0 || c.Noise != 0), "",
-		"told, lag and noise say what models are told of a timetable, and there is none; want steps, a sine or a csv")
+		"told, lag and noise say what models are told of a timetable, and there is none; want steps or a sine")
 	wrong(c.Told == CapacityNone && (c.Lag != 0 || c.Noise != 0), ".told",
 		"none, and a lag or a noise; want one of them: models that are told nothing are told nothing late")
 	for i, s := range c.Steps {
 		path := fmt.Sprintf("capacity.steps[%d]", i)
-		if c.CSV != "" {
-			path = "capacity.csv"
-		}
 		p.keys(s, path)
 		switch {
 		case c.Every > 0 && s.At >= c.Every:
@@ -224,9 +165,6 @@ func (c *Capacity) Timetable(workers []traces.NodeFacts) (state.Timetable, error
 	if c.Sine != (Sine{}) {
 		steps = c.Sine.steps()
 		t.EveryMs = time.Duration(c.Sine.Period).Milliseconds()
-	}
-	if len(steps) == 0 {
-		return t, fmt.Errorf("capacity: %s was not read; run the experiment from its own file, or give the file's absolute path", c.CSV)
 	}
 	slices.SortStableFunc(steps, func(a, b CapacityStep) int { return cmp.Compare(a.At, b.At) })
 	shares, has := make([]part, len(workers)), make([]state.Resource, len(workers))

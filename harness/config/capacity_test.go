@@ -40,15 +40,11 @@ func capacityOf(t *testing.T, folder, text string) (*Capacity, error) {
 // TestTimetables has timetables as "seconds node memory/cores".
 func TestTimetables(t *testing.T) {
 	folder := t.TempDir()
-	if err := os.WriteFile(filepath.Join(folder, "load.csv"), []byte("at, left, node\n10s, 0.5, a\n30s, 1,\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	for _, x := range []struct{ text, want string }{
 		{"{steps: [{left: 0.5}]}", "0 a 1000/2, 0 b 1000/2, 0 c 1000/2, 0 d 1000/2"},
 		{"{steps: [{at: 9s, left: 1}, {at: 3s, node: b, left: 0}]}", "3 b 0/0, 9 b 2000/4"},
 		// Cores are rounded up, so that a worker with memory left has a core.
 		{"{steps: [{at: 3s, rack: rack2, left: 0.1}]}", "3 c 200/1, 3 d 200/1"},
-		{"{csv: load.csv}", "10 a 1000/2, 30 a 2000/4"},
 		// A step that changes nothing is none.
 		{"{steps: [{at: 1s, left: 1}]}", ""},
 		// 3 containers of 600 MiB a worker, 12 in all. A half of them is 6: one each, and one more for the first two.
@@ -143,25 +139,8 @@ func TestWholeContainers(t *testing.T) {
 	})
 }
 
-// TestWrongCapacityFiles has CSV files that are refused, and flags.
-func TestWrongCapacityFiles(t *testing.T) {
-	folder := t.TempDir()
-	for text, want := range map[string]string{
-		"":                          "EOF",
-		"seconds,left\n1,1\n":       "want the names of its columns, among them at and left",
-		"at,left\n":                 "it has 0 steps",
-		"at,left\n1s,much\n":        `line 2, left "much"`,
-		"at,left\nsoon,1\n":         `line 2, at "soon"`,
-		"at,left,color\n1s,1,red\n": `line 2, color "red": unknown key`,
-		"at,left\n1s,2\n":           "2: want 0 to 1",
-	} {
-		if err := os.WriteFile(filepath.Join(folder, "load.csv"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := capacityOf(t, folder, "{csv: load.csv}"); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, want %s", text, err, want)
-		}
-	}
+// TestWrongSteps has flags that are refused, and a node that is not there.
+func TestWrongSteps(t *testing.T) {
 	for text, want := range map[string]string{
 		"at=3s,node=a,left=0.5": "", "left=0": "", "at=3s,node=a": "no share is given", "left=2": "2: want 0 to 1", "color=red": "unknown key",
 		"at=-3s,left=1": "want a positive one", "node=a,rack=b,left=1": "both node a and rack b",

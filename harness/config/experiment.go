@@ -122,7 +122,7 @@ func LoadExperiment(file string) (e *Experiment, source []byte, err error) {
 		return nil, nil, err
 	}
 	e, err = parseExperiment(file, source, func(e *Experiment) problems {
-		return slices.Concat(e.unsupported(), e.missingTraces(), e.badJars(), e.Behaviour.missing())
+		return slices.Concat(e.unsupported(), e.missingTraces(), e.badJars())
 	})
 	return e, source, err
 }
@@ -210,7 +210,6 @@ func (e *Experiment) fill(file string) {
 	if e.Cache.Seed == 0 {
 		e.Cache.Seed = e.Seed
 	}
-	e.Behaviour.fill(file)
 	e.fillThresholds()
 }
 

@@ -129,7 +129,6 @@ func (s *Sweep) fill(file string) {
 		}
 	}
 	beside(&s.Calibration)
-	s.Behaviour.fill(file)
 	for i := range s.Traces {
 		t := &s.Traces[i]
 		beside(&t.Path)
@@ -246,7 +245,7 @@ func (s *Sweep) axisProblems(p *problems) {
 
 // missing returns the files that cannot be found.
 func (s *Sweep) missing() problems {
-	p := s.Behaviour.missing()
+	var p problems
 	look := func(path, file string) {
 		if _, err := os.Stat(file); file != "" && err != nil {
 			p.addf(path, "%v; a relative path starts from the folder of this file", err)
