@@ -38,8 +38,7 @@ type (
 	}
 	downOptions struct {
 		onLabNamed
-		Purge    bool `flag:"purge" text:"remove HDFS data, logs and settings too"`
-		WhenGone int  `flag:"when-gone" hidden:"true" text:"wait until the process PID has ended, and no other process uses the lab" of:"PID"`
+		Purge bool `flag:"purge" text:"remove HDFS data, logs and settings too"`
 	}
 	killOptions struct {
 		onLabNamed
@@ -175,9 +174,6 @@ func labDown() *cli.Command {
 	}, &downOptions{onLabNamed: usual}, func(c *cli.Context, o *downOptions, _ []string) error {
 		if err := lab.NeedRoot(); err != nil {
 			return err
-		}
-		if o.WhenGone != 0 {
-			return lab.DownWhenGone(c.Context, o.Lab, o.WhenGone, o.Purge)
 		}
 		began := time.Now()
 		putsBack(c, "nothing; lab "+o.Lab+" is taken down to the end", "heddle lab down --name "+o.Lab)

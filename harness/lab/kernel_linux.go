@@ -1,15 +1,12 @@
 package lab
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"math"
 	"os"
 
 	"golang.org/x/sys/unix"
 
-	"heddle/harness/internal/poll"
 	"heddle/harness/internal/units"
 )
 
@@ -38,30 +35,4 @@ func deviceOf(folder string) (string, error) {
 		return "", err
 	}
 	return fmt.Sprintf("%d:%d", unix.Major(st.Dev), unix.Minor(st.Dev)), nil
-}
-
-// waitGone waits until a process has ended. The process need not be a child of
-// this one.
-func waitGone(ctx context.Context, pid int) error {
-	fd, err := unix.PidfdOpen(pid, 0)
-	switch {
-	case errors.Is(err, unix.ESRCH):
-		return nil
-	case errors.Is(err, unix.ENOSYS):
-		return poll.Until(ctx, pollEvery, func() (bool, error) { return errors.Is(unix.Kill(pid, 0), unix.ESRCH), nil })
-	case err != nil:
-		return err
-	}
-	defer func() { _ = unix.Close(fd) }()
-	for {
-		// Wait on the pidfd, which is readable once the process has ended. The
-		// wait is cut into steps of 500 ms, so that a cancelled ctx is noticed.
-		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 500)
-		if n > 0 || ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err != nil && !errors.Is(err, unix.EINTR) {
-			return err
-		}
-	}
 }

@@ -3,7 +3,6 @@
 package lab
 
 import (
-	"context"
 	"os"
 
 	"heddle/harness/internal/units"
@@ -18,7 +17,6 @@ func detach(string) error                        { return NeedLinux() }
 func keepFiles()                                 {}
 func forgetPages(*os.File)                       {}
 func deviceOf(string) (string, error)            { return "", NeedLinux() }
-func waitGone(context.Context, int) error        { return NeedLinux() }
 func removeNetwork(string) error                 { return NeedLinux() }
 func namespaces(string) []string                 { return nil }
 func freeNetwork(int, []int) (int, error)        { return 0, NeedLinux() }

@@ -149,6 +149,16 @@ func Long(t testing.TB) {
 	}
 }
 
+// guardScript waits until a process that uses the lab has ended. Then it takes the lab
+// down, unless another process uses it. Each has a file with its id in a folder.
+const guardScript = `while kill -0 "$2" 2>/dev/null; do sleep 1; done
+rm -f "$1/$2"
+for user in "$1"/*; do
+	[ -e "$user" ] && kill -0 "${user##*/}" 2>/dev/null && exit
+	rm -f "$user"
+done
+exec "$3" lab down --purge --name "$4"`
+
 // The variable shared makes sure that a test binary starts the shared lab only
 // once.
 var shared = sync.OnceValues(func() (*lab.Lab, error) {
@@ -163,13 +173,17 @@ var shared = sync.OnceValues(func() (*lab.Lab, error) {
 	if comm, _ := os.ReadFile("/proc/" + strconv.Itoa(os.Getppid()) + "/comm"); strings.TrimSpace(string(comm)) == "go" {
 		user = os.Getppid()
 	}
-	if err := lab.Use(Name, user); err != nil {
+	users := filepath.Join(filepath.Dir(heddle), "users")
+	if err := os.MkdirAll(users, 0o755); err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(filepath.Join(users, strconv.Itoa(user)), nil, 0o644); err != nil {
 		return nil, err
 	}
 	// Each test binary starts a guard process that later takes the lab down.
 	// Several guards at a time do no harm; without a guard the lab would stay
 	// up.
-	guard := exec.Command(heddle, "lab", "down", "--purge", "--name", Name, "--when-gone", strconv.Itoa(user))
+	guard := exec.Command("sh", "-c", guardScript, "guard", users, strconv.Itoa(user), heddle, Name)
 	guard.SysProcAttr = &unix.SysProcAttr{Setsid: true}
 	guard.Dir = "/"
 	if err := guard.Start(); err != nil {
