@@ -126,8 +126,11 @@ func traceCheck(c *cli.Context, _ *asJSON, path string) error {
 	}
 	err = printResult(c, r, func(out io.Writer) error { return printReport(out, r) })
 	if err == nil && len(r.Damage) > 0 {
-		err = failed(fmt.Errorf("trace %s is damaged in %d places; \"heddle trace repair %s\" keeps what is whole", path, len(r.Damage),
-			path))
+		next := "\"heddle trace repair " + path + "\" keeps what is whole"
+		if r.Damage[0].Line > 0 {
+			next = "delete these lines"
+		}
+		err = failed(fmt.Errorf("trace %s is damaged in %d places; %s", path, len(r.Damage), next))
 	} else if n := int64(len(r.Impossible)) + r.DroppedImpossible; err == nil && n > 0 {
 		err = failed(fmt.Errorf("trace %s has %d values that cannot be: make it again from what it was made of, or leave the jobs "+
 			"out with \"heddle trace cut\"", path, n))
@@ -177,8 +180,6 @@ func traceRepair(c *cli.Context, o *copyOptions, path string) error {
 		switch {
 		case r.To == "":
 			_, err = printable.Fprintf(out, "%s is not damaged: nothing to repair\n", path)
-		case r.Blocks == 0: // a trace without blocks is in JSON Lines
-			_, err = printable.Fprintf(out, "%s has %d events, a line each; %v\n", r.To, r.Events, r)
 		case r.Histories > 0:
 			_, err = printable.Fprintf(out, "%s has %d events, of %d whole blocks and of the histories of %s; %v\n", r.To, r.Events,
 				r.Blocks, printable.Count(r.Histories, "job"), r)

@@ -2,7 +2,6 @@ package tracefile
 
 import (
 	"bufio"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -20,12 +19,11 @@ type Repaired struct {
 	// damaged, since no file is written then.
 	To     string `json:"to"`
 	Events int64  `json:"events"` // number of events in the repaired file
-	Blocks int64  `json:"blocks"` // number of blocks in the repaired file; 0 for JSON Lines
+	Blocks int64  `json:"blocks"` // number of blocks in the repaired file
 	// LostEvents is the number of events that are known to be missing. LostTail
 	// is true if the end of the trace is missing; then more events may be lost.
 	LostEvents int64     `json:"lostEvents"`
 	LostTail   bool      `json:"lostTail"`
-	LostLines  int64     `json:"lostLines,omitempty"` // number of damaged lines, if the trace is in JSON Lines
 	Damage     []Finding `json:"damage"`
 }
 
@@ -34,9 +32,6 @@ func (r Repaired) String() string {
 	var parts []string
 	if r.LostEvents > 0 {
 		parts = append(parts, fmt.Sprintf("%d events are lost", r.LostEvents))
-	}
-	if r.LostLines > 0 {
-		parts = append(parts, fmt.Sprintf("%d lines are lost", r.LostLines))
 	}
 	if r.LostTail {
 		parts = append(parts, "what came after the last whole block is lost")
@@ -49,8 +44,7 @@ func (r Repaired) String() string {
 
 // Repair copies the undamaged blocks of a trace to a new file. The footer of the
 // new file says that the trace is not complete. The blocks are copied unchanged,
-// so that events that only newer versions of heddle know are kept. Of a trace in
-// JSON Lines it copies the undamaged lines.
+// so that events that only newer versions of heddle know are kept.
 func Repair(from, to string) (Repaired, error) {
 	r := Repaired{From: from, Damage: []Finding{}}
 	before, err := Check(from)
@@ -61,6 +55,9 @@ func Repair(from, to string) (Repaired, error) {
 		r.Events, r.Blocks = before.Events, before.Blocks
 		return r, nil
 	}
+	if line := before.Damage[0].Line; line > 0 {
+		return r, fmt.Errorf("repair trace %s: it is in JSON Lines: delete line %d and all others that \"heddle trace check\" names", from, line)
+	}
 	if err := outfile.Absent(to); err != nil {
 		return r, fmt.Errorf("repair trace: %w", err)
 	}
@@ -70,58 +67,12 @@ func Repair(from, to string) (Repaired, error) {
 	}
 	defer in.Close()
 	err = replaceFile(to, func(out *os.File) error {
-		buf := bufio.NewReaderSize(in, 1<<18)
-		if isLines(buf) {
-			return repairLines(buf, out, to, &r)
-		}
-		return repair(buf, out, to, &r)
+		return repair(bufio.NewReaderSize(in, 1<<18), out, to, &r)
 	})
 	if err == nil {
 		r.To = to
 	}
 	return r, err
-}
-
-// repairLines copies the undamaged lines of a trace in JSON Lines.
-func repairLines(in io.Reader, out io.Writer, to string, r *Repaired) error {
-	src, buf := newLines(in, r.From), bufio.NewWriter(out)
-	line, kind, err := src.read()
-	var header traces.Header
-	if err != nil || kind != "header" || json.Unmarshal(line, &header) != nil {
-		return fmt.Errorf("repair trace %s: its header, the first line, is lost: nothing can be kept", r.From)
-	}
-	for err == nil {
-		buf.Write(line)
-		_ = buf.WriteByte('\n') // the write error can be ignored here: Flush at the end returns it
-		line, err = src.readWhole(r)
-	}
-	if !errors.Is(err, io.EOF) {
-		return err
-	}
-	if err := buf.Flush(); err != nil {
-		return &WriteError{Path: to, Err: err}
-	}
-	return nil
-}
-
-// readWhole returns the next undamaged line with an event. It counts the
-// damaged lines before that line in r.
-func (s *lines) readWhole(r *Repaired) ([]byte, error) {
-	for {
-		line, kind, err := s.read()
-		if err == nil {
-			_, err = s.event(line, kind)
-		}
-		var damage *DamageError
-		if !errors.As(err, &damage) {
-			if err == nil {
-				r.Events++
-			}
-			return line, err
-		}
-		r.Damage = append(r.Damage, damage.finding())
-		r.LostLines++
-	}
 }
 
 func repair(in *bufio.Reader, out io.Writer, to string, r *Repaired) error {

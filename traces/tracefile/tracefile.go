@@ -28,12 +28,11 @@ func (e *DamageError) Error() string {
 	if e.CutOff {
 		what = "cut off"
 	}
-	where := fmt.Sprintf("byte %d", e.Offset)
 	if e.Line > 0 {
-		where = fmt.Sprintf("line %d", e.Line)
+		return fmt.Sprintf("read trace %s: damaged at line %d: %s; \"heddle trace check\" names all lines to delete", e.Path, e.Line, e.Reason)
 	}
-	return fmt.Sprintf("read trace %s: %s at %s, after %d events: %s; \"heddle trace repair\" keeps what is whole",
-		e.Path, what, where, e.Events, e.Reason)
+	return fmt.Sprintf("read trace %s: %s at byte %d, after %d events: %s; \"heddle trace repair\" keeps what is whole",
+		e.Path, what, e.Offset, e.Events, e.Reason)
 }
 
 // WriteError is the error for a trace that could not be written completely.
