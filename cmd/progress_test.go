@@ -13,7 +13,6 @@ import (
 
 	"heddle/harness/capture"
 	"heddle/harness/experiment"
-	"heddle/harness/measure"
 	"heddle/traces"
 )
 
@@ -98,7 +97,7 @@ func TestNoNewState(t *testing.T) {
 	})
 }
 
-// TestRunView: while a trial runs, the terminal shows its jobs, tasks, nodes, the maps'
+// TestRunView: while a trial runs, the terminal shows its jobs, tasks, the maps'
 // locality and decisions; what needs to be known later stays above.
 func TestRunView(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -115,14 +114,9 @@ func TestRunView(t *testing.T) {
 		says("look", "killed\r what was left")
 		says("prepare", "input of a")
 		s.Live = &experiment.Live{}
-		for i, rack := range []string{"/a", "/a", "/b", "/b"} {
-			s.Live.Add(&traces.NodeUp{NodeFacts: traces.NodeFacts{Node: traces.Node(fmt.Sprintf("n%d", i+1)), Rack: rack}})
-		}
 		for i, level := range []traces.Level{traces.LevelCache, traces.LevelNode, traces.LevelNode, traces.LevelNode} {
 			s.Live.Add(&traces.AttemptStarted{Attempt: traces.Attempt{Task: traces.Task{Job: "j", Index: int32(i)}}, Node: "n1", ReplicaLocality: level})
 		}
-		s.Live.Add(&traces.JobStarted{Job: "j", AMNode: "n3"})
-		s.Live.Add(&traces.NodeDown{Node: "n4"})
 		for id, outcome := range []string{"honoured", "honoured", "none", "honoured", "honoured"} {
 			s.Live.Add(&traces.Actuation{Decision: int64(id + 1), Outcome: outcome})
 		}
@@ -141,35 +135,13 @@ func TestRunView(t *testing.T) {
 				"    trial  r01-a\\u001b[2Jb-acl: run\n" +
 				"     jobs  1 of 2 ended\n" +
 				"    tasks  maps 3 of 8, 4 running; reduces 0 of 2, 1 running\n" +
-				"    nodes  █· ▂×  5 containers on 3 nodes, █ = 4\n" +
 				"    input  cache 25 %, node 75 %, rack 0 %, off 0 % of 4 maps\n" +
-				"    model  6 decisions, 4 of 5 honoured, 0.5/s",
+				"    model  6 decisions, 4 of 5 honoured",
 		}
 		if states := shown.states(); !slices.Equal(states, want) {
 			t.Errorf("%q, want\n%q", states, want)
 		}
 	})
-}
-
-// TestNodesStrip: nodes are a mark each, or several a mark where the terminal is narrow.
-func TestNodesStrip(t *testing.T) {
-	for _, c := range []struct {
-		nodes, racks, columns int
-		want                  string
-	}{
-		{4, 2, 100, "    nodes  ·▃ ▆█  6 containers on 4 nodes, █ = 3"},
-		{4, 2, 40, "    nodes  ·▃ ▆█  6 on 4"},
-		{200, 2, 100, "    nodes  ▄▄▅▅▄▄▅▅▄▄▅▅▄▄▅▅▄▄▅▅▄▄▅▅▄▄▅▅▄  300 containers on 200 nodes, █ = 3; 7 nodes a mark"},
-		{3000, 75, 40, "    nodes  ▄▄▅▅▄▄▅▅  4500 on 3000; 375 nodes a mark"},
-	} {
-		var list []measure.NodeNow
-		for i := range c.nodes {
-			list = append(list, measure.NodeNow{Node: traces.Node(fmt.Sprintf("n%d", i)), Rack: fmt.Sprint(i * c.racks / c.nodes), Running: i % 4})
-		}
-		if got := new(runProgress).nodes(list, c.columns); len(got) != 1 || got[0] != c.want {
-			t.Errorf("%d nodes on %d columns:\n%s, want\n%s", c.nodes, c.columns, got, c.want)
-		}
-	}
 }
 
 // TestReplayProgress: replays that run in parallel show together how far they are,

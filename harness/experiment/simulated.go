@@ -199,9 +199,6 @@ func (t *simulatedTrial) run(ctx context.Context) (results.Trial, error) {
 	}
 	if t.options.Watched {
 		t.step.Live = &Live{}
-		for _, n := range t.input.Header.Cluster.Nodes {
-			t.step.Live.Add(&traces.NodeUp{NodeFacts: n})
-		}
 		record := c.Record
 		c.Record = func(event traces.Event) { t.step.Live.Add(event); record(event) }
 	}
