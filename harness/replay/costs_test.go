@@ -226,11 +226,12 @@ func TestBounds(t *testing.T) {
 		if err != nil {
 			r.Fatal(err)
 		}
+		limits := boundsOf(t, c, prepared)
 		result, err := sim.Run(prepared)
 		if err != nil {
 			r.Fatal(err)
 		}
-		if list := prepared.Source.(*bounds).check(result); len(list) > 0 {
+		if list := limits.check(result); len(list) > 0 {
 			r.Errorf("%s: %v", c.Model.Model, list)
 		}
 	})

@@ -149,6 +149,7 @@ func public(t *testing.T, list bool, c *Config) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	limits := boundsOf(t, c, x)
 	r, err := sim.Run(x)
 	if err != nil {
 		t.Fatalf("%s: %v", c.Model.Model, err)
@@ -164,7 +165,6 @@ func public(t *testing.T, list bool, c *Config) {
 	} else if got := r.Attempts.Succeeded; got < tasks {
 		t.Errorf("%s: %d attempts succeeded, of %d tasks", c.Model.Model, got, tasks)
 	}
-	limits := x.Source.(*bounds)
 	for _, w := range limits.check(r) {
 		t.Errorf("%s: %s", c.Model.Model, w)
 	}

@@ -267,17 +267,13 @@ func (c *Config) addJobs(x *sim.Config, h *traces.Header) (err error) {
 		x.Capacity.FromMs = c.Trace.FirstMs()
 	}
 	h.Told = x.Capacity.Telling
-	var jobs sim.Source = source
+	x.Source = source
 	if c.Follow {
-		if jobs, err = source.Follow(x); err != nil {
+		if x.Source, err = source.Follow(x); err != nil {
 			return err
 		}
 	}
-	if err := c.addFaults(x, source); err != nil {
-		return err
-	}
-	x.Source = newBounds(x, source, jobs)
-	return nil
+	return c.addFaults(x, source)
 }
 
 // The method computes reports whether tasks have computing times and share cores,

@@ -98,17 +98,6 @@ func NewSource(c Settings, x *sim.Machines) *Source {
 	return m
 }
 
-// Containers calls see with the sizes of containers of each job: for a map, a reduce,
-// and the ApplicationMaster, which is zero if it takes no room on workers.
-func (m *Source) Containers(see func(forMap, forReduce, am state.Resource)) {
-	for _, j := range m.jobs {
-		see(m.sizes(j))
-	}
-	if len(m.Trace.List) > 0 {
-		see(sizeOf(0, 0), sizeOf(0, 0), state.Resource{})
-	}
-}
-
 // Next makes the next job of the trace, so that the simulator can submit it. It
 // implements sim.Source.
 func (m *Source) Next(x *sim.Job) bool {

@@ -4,17 +4,16 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"testing"
 
 	"heddle/harness/replay/calibration"
-	"heddle/harness/replay/recorded"
 	"heddle/harness/sim"
 	"heddle/harness/state"
 )
 
 // bounds are lower and upper limits of the times that a replay's jobs can take on
-// its cluster, whatever the scheduler model decides. A result outside the limits
-// gets a warning. The simulator takes its jobs from here, so that each job counts in
-// the limits.
+// its cluster, whatever the scheduler model decides. The simulator takes its jobs from
+// here, so that each job counts in the limits.
 type bounds struct {
 	sim.Source
 	capacity
@@ -31,35 +30,19 @@ type jobBounds struct {
 	containersMs              float64 // upper limit of the time, in ms, for which the job's tasks occupy containers, all tasks added up
 }
 
-// newBounds returns lower and upper limits of job times and of the makespan. They
-// follow from the cluster, its costs and the jobs, which are added as they arrive.
-//
-// Lower limit: a job takes at least the start of its ApplicationMaster, its longest
-// map, then the longest of its reduces, and its own end. All jobs that arrive after
-// some moment bring work (containers times time), and the cluster can do only so much
-// work in a given time. The makespan is at least the longest of these times.
-//
-// Upper limit: the list-scheduling bound (Graham, 1966). Take the job that ends last.
-// After its submission, at each moment either a step on its critical path runs (the
-// ApplicationMaster's start, a map, a reduce, the job's end), or one of its tasks
-// waits. While a task waits, no node has room for one more container of the largest
-// size, since the task would otherwise start. So at least as many tasks run as
-// containers of that size fit on the cluster. The job therefore ends no later than its
-// submission, plus the time that it takes alone, plus all work divided by that number.
-// The limit also includes what schedulers need in addition:
-//
-//   - for each start of a task, the longest credible time that a container's room stays empty
-//     before it. A model that lets tasks wait longer for data deserves a warning;
-//   - the longest credible start and end of a job, if the trace does not give them;
-//   - the room that ramp-up gives to reduces while they wait for maps;
-//   - the room that ApplicationMasters may take. If that is too little for all of them, a job
-//     also waits for the jobs before it;
-//   - the slowdown of tasks that share cores, disks or links with as many others as fit.
-func newBounds(x *sim.Config, m *recorded.Source, source sim.Source) *bounds {
-	return &bounds{
-		Source: source, capacity: capacityOf(x, m),
+// boundsOf has the jobs of a replay that was prepared go through limits of its own.
+func boundsOf(t testing.TB, c *Config, x *sim.Config) *bounds {
+	t.Helper()
+	again, _, err := c.prepare()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bounds{
+		Source: x.Source, capacity: capacityOf(x, again.Source),
 		wrong: len(x.Faults) > 0 || x.Speculation != sim.NoSpeculation || len(x.Capacity.Changes) > 0,
 	}
+	x.Source = b
+	return b
 }
 
 // Next returns the next job of the replay and notes the lower and upper limits of
@@ -167,7 +150,7 @@ type capacity struct {
 	waitMs     float64 // the longest time, in ms, that a task can take to move one byte, with all disks and links shared
 }
 
-func capacityOf(x *sim.Config, jobs *recorded.Source) capacity {
+func capacityOf(x *sim.Config, jobs sim.Source) capacity {
 	m := capacity{costs: &x.Costs, stretch: 1, slow: math.Inf(1)}
 	most, least := state.Resource{}, state.Resource{MemoryMB: math.MaxInt32, VCores: math.MaxInt32}
 	master := state.Resource{MemoryMB: math.MaxInt32, VCores: math.MaxInt32}
@@ -182,7 +165,9 @@ func capacityOf(x *sim.Config, jobs *recorded.Source) capacity {
 			master.MemoryMB, m.masters = min(master.MemoryMB, am.MemoryMB), 1
 		}
 	}
-	jobs.Containers(see)
+	for j := (sim.Job{}); jobs.Next(&j); j = (sim.Job{}) {
+		see(j.MapSize, j.ReduceSize, j.AMSize)
+	}
 	fit := func(in, size state.Resource) float64 {
 		return float64(min(in.MemoryMB/max(1, size.MemoryMB), in.VCores/max(1, size.VCores)))
 	}
