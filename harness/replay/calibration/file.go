@@ -1,13 +1,10 @@
 package calibration
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
-	"reflect"
-	"strings"
-
-	"heddle/harness/nearest"
 )
 
 // WriteFile writes the calibration to a JSON file.
@@ -37,93 +34,17 @@ func Read(path string) (*Calibration, error) {
 
 func parse(data []byte) (*Calibration, error) {
 	c := new(Calibration)
-	err := json.Unmarshal(data, c)
-	if err == nil {
-		err = c.checkFormat()
-	}
-	if err == nil {
-		err = checkKeys(data, reflect.TypeFor[Calibration](), "")
+	in := json.NewDecoder(bytes.NewReader(data))
+	in.DisallowUnknownFields()
+	err := in.Decode(c)
+	if (err == nil || c.Format > calibrationFormat) && (c.Format < 1 || c.Format > calibrationFormat) {
+		err = fmt.Errorf("format %d: this heddle reads formats up to %d; was the file written by heddle replay --calibrate?",
+			c.Format, calibrationFormat)
 	}
 	if err == nil {
 		err = c.check()
 	}
 	return c, err
-}
-
-// checkFormat refuses a calibration file of a newer format.
-func (c *Calibration) checkFormat() error {
-	if c.Format < 1 || c.Format > calibrationFormat {
-		return fmt.Errorf("format %d: this heddle reads formats up to %d; was the file written by heddle replay --calibrate?",
-			c.Format, calibrationFormat)
-	}
-	return nil
-}
-
-// checkKeys refuses JSON with a key that type t lacks, because a misspelt key would
-// silently count as 0. It also refuses JSON that lacks a key which WriteFile always
-// writes. The argument at is the place in the file, for messages.
-func checkKeys(data []byte, t reflect.Type, at string) error {
-	switch t.Kind() {
-	case reflect.Slice:
-		var list []json.RawMessage
-		if err := json.Unmarshal(data, &list); err != nil {
-			return fmt.Errorf("%s: %w", at, err)
-		}
-		for i, element := range list {
-			if err := checkKeys(element, t.Elem(), fmt.Sprintf("%s[%d]", at, i)); err != nil {
-				return err
-			}
-		}
-	case reflect.Map:
-		var values map[string]json.RawMessage
-		if err := json.Unmarshal(data, &values); err != nil {
-			return fmt.Errorf("%s: %w", at, err)
-		}
-		for _, key := range sortedKeys(values) {
-			if err := checkKeys(values[key], t.Elem(), at+"."+key); err != nil {
-				return err
-			}
-		}
-	case reflect.Struct:
-		return checkFields(data, t, at)
-	default:
-		if string(data) == "null" {
-			return fmt.Errorf("%s: null is not allowed here", at)
-		}
-	}
-	return nil
-}
-
-func checkFields(data []byte, t reflect.Type, at string) error {
-	var values map[string]json.RawMessage
-	if err := json.Unmarshal(data, &values); err != nil {
-		return fmt.Errorf("%s: %w", at, err)
-	}
-	if at != "" {
-		at += "."
-	}
-	fields := map[string]reflect.Type{}
-	var missing []string
-	for i := range t.NumField() {
-		name, options, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-		fields[name] = t.Field(i).Type
-		if _, ok := values[name]; !ok && options != "omitempty" {
-			missing = append(missing, name)
-		}
-	}
-	for _, key := range sortedKeys(values) {
-		field, ok := fields[key]
-		if !ok {
-			return fmt.Errorf("unknown key %q; %s", at+key, nearest.Hint(key, sortedKeys(fields)))
-		}
-		if err := checkKeys(values[key], field, at+key); err != nil {
-			return err
-		}
-	}
-	if len(missing) > 0 {
-		return fmt.Errorf("key %q is missing; heddle replay --calibrate writes all that are needed", at+missing[0])
-	}
-	return nil
 }
 
 // mostAMMemoryMB is the most memory of an ApplicationMaster that a file may say, in MB.
