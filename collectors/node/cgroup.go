@@ -7,7 +7,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 )
@@ -22,16 +21,10 @@ type cgroup struct {
 	// such as "cpu". Version 2 of control groups has a single folder, under "".
 	dirs map[string]string
 
-	limitCores  float64 // CPU limit of the control group in cores, as last read by readQuota; 0 means no limit
-	memoryTotal uint64  // memory of the whole machine in bytes
+	memoryTotal uint64 // memory of the whole machine in bytes
 
-	// The kernel does not count a control group's idle time and load. So idleNs
-	// and load are computed from reading to reading. For this, busyNs has the CPU
-	// time used up to the last reading. idleMono and loadMono have the times of
-	// the last reading, -1 before the first one.
-	idleNs   uint64
-	busyNs   uint64
-	idleMono int64
+	// The kernel does not count a control group's load. So load is computed from reading to
+	// reading. loadMono is the time of the last one, -1 before the first.
 	load     Load
 	loadMono int64
 	stat     []byte // buffer for a thread's stat file in /proc, reused between readings
@@ -45,7 +38,7 @@ func findCgroup(root, path string, h *host) (*cgroup, error) {
 	if !filepath.IsLocal(path) || filepath.Clean(path) == "." {
 		return nil, fmt.Errorf("control group %q: want a path below the mount of each controller, such as lab/worker1", path)
 	}
-	c := &cgroup{host: h, path: path, dirs: map[string]string{}, idleMono: -1, loadMono: -1, stat: make([]byte, 512)}
+	c := &cgroup{host: h, path: path, dirs: map[string]string{}, loadMono: -1, stat: make([]byte, 512)}
 	if dir := filepath.Join(root, path); isFile(filepath.Join(root, "cgroup.controllers")) && isDir(dir) {
 		c.version = 2
 		c.dirs[""] = dir
@@ -70,8 +63,7 @@ func findCgroup(root, path string, h *host) (*cgroup, error) {
 }
 
 // groups returns the functions that read the control group's counters, one for
-// each kind, such as CPU or memory. The function for the CPU quota is first,
-// since the one for CPU needs the CPU limit.
+// each kind, such as CPU or memory.
 func (c *cgroup) groups() []metricGroup {
 	if c.version == 2 {
 		return []metricGroup{
@@ -117,49 +109,23 @@ func (c *cgroup) readCPU(r *Reading, path, user, system string, unitNs uint64) e
 		return err
 	}
 	r.CPU = &CPUTimes{UserNs: inUser * unitNs, SystemNs: inSystem * unitNs}
-	r.CPU.IdleNs = c.idle(r)
 	return nil
 }
 
-// idle returns the control group's idle CPU time since the first reading. This
-// is the CPU time that the group's CPU limit, or without one the machine,
-// allowed and that the group did not use.
-func (c *cgroup) idle(r *Reading) *uint64 {
-	busyNs := r.CPU.UserNs + r.CPU.SystemNs
-	if c.idleMono >= 0 {
-		cores := float64(runtime.NumCPU())
-		if c.limitCores > 0 {
-			cores = min(cores, c.limitCores)
-		}
-		room := uint64(cores * float64(r.MonoNs-c.idleMono))
-		c.idleNs += grown(room, grown(busyNs, c.busyNs))
-	}
-	c.busyNs, c.idleMono = busyNs, r.MonoNs
-	idle := c.idleNs
-	return &idle
-}
-
-// readLoad computes the load averages of a control group as the kernel does for
+// readLoad computes the load average of a control group as the kernel does for
 // the whole machine: load := load·e + tasks·(1-e), with e =
-// exp(-interval/window). The load starts at 0.
+// exp(-interval/minute). The load starts at 0.
 func (c *cgroup) readLoad(r *Reading) error {
 	tasks, err := c.activeTasks()
 	if err != nil {
 		return err
 	}
 	if c.loadMono >= 0 {
-		sec := float64(r.MonoNs-c.loadMono) / 1e9
-		for _, avg := range []struct {
-			load      *float64
-			windowSec float64
-		}{{&c.load.Load1, 60}, {&c.load.Load5, 300}, {&c.load.Load15, 900}} {
-			e := math.Exp(-sec / avg.windowSec)
-			*avg.load = *avg.load*e + float64(tasks)*(1-e)
-		}
+		e := math.Exp(-float64(r.MonoNs-c.loadMono) / 60e9)
+		c.load.Load1 = c.load.Load1*e + float64(tasks)*(1-e)
 	}
 	c.loadMono = r.MonoNs
 	load := c.load
-	load.Tasks = &tasks
 	r.Load = &load
 	return nil
 }

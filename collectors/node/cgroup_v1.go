@@ -3,9 +3,9 @@ package node
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -15,7 +15,6 @@ import (
 const tickNs = 10_000_000
 
 func (c *cgroup) readQuotaV1(r *Reading) error {
-	c.limitCores = 0
 	dir, err := c.dir("cpu")
 	if err != nil {
 		return err
@@ -24,25 +23,8 @@ func (c *cgroup) readQuotaV1(r *Reading) error {
 	if err != nil {
 		return err
 	}
-	r.Quota = &Quota{
-		Periods:          stat["nr_periods"],
-		ThrottledPeriods: stat["nr_throttled"],
-		ThrottledNs:      stat["throttled_time"],
-	}
-	// Without a CPU limit, the file cpu.cfs_quota_us contains -1, which cannot be
-	// read as an unsigned number. Then limitCores stays 0, which means no limit.
-	quotaUs, err1 := number(filepath.Join(dir, "cpu.cfs_quota_us"))
-	periodUs, err2 := number(filepath.Join(dir, "cpu.cfs_period_us"))
-	if err1 == nil && err2 == nil && periodUs > 0 {
-		c.limit(r, quotaUs, periodUs)
-	}
+	r.Quota = &Quota{stat["throttled_time"]}
 	return nil
-}
-
-func (c *cgroup) limit(r *Reading, quotaUs, periodUs uint64) {
-	cores := float64(quotaUs) / float64(periodUs)
-	c.limitCores = cores
-	r.Quota.LimitCores = &cores
 }
 
 func (c *cgroup) readCPUV1(r *Reading) error {
@@ -50,40 +32,7 @@ func (c *cgroup) readCPUV1(r *Reading) error {
 	if err != nil {
 		return err
 	}
-	if err := c.readCPU(r, filepath.Join(dir, "cpuacct.stat"), "user", "system", tickNs); err != nil {
-		return err
-	}
-	cores := filepath.Join(dir, "cpuacct.usage_all")
-	data, err := os.ReadFile(cores)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil // Linux before 4.8 lacks the file cpuacct.usage_all, so the CPU times of single cores are left out
-	}
-	if err == nil {
-		r.Cores, err = parseUsageAll(string(data))
-	}
-	if err != nil {
-		return fmt.Errorf("read %s: %w", cores, err)
-	}
-	return nil
-}
-
-// parseUsageAll parses the control group file cpuacct.usage_all: below a
-// heading, lines "core userNs systemNs".
-func parseUsageAll(text string) ([]CPUTimes, error) {
-	var cores []CPUTimes
-	for line := range strings.Lines(text) {
-		f := strings.Fields(line)
-		if len(f) != 3 || f[0] == "cpu" {
-			continue
-		}
-		user, err1 := strconv.ParseUint(f[1], 10, 64)
-		system, err2 := strconv.ParseUint(f[2], 10, 64)
-		if err := errors.Join(err1, err2); err != nil {
-			return nil, err
-		}
-		cores = append(cores, CPUTimes{UserNs: user, SystemNs: system})
-	}
-	return cores, nil
+	return c.readCPU(r, filepath.Join(dir, "cpuacct.stat"), "user", "system", tickNs)
 }
 
 func (c *cgroup) readMemoryV1(r *Reading) error {
@@ -103,31 +52,8 @@ func (c *cgroup) readMemoryV1(r *Reading) error {
 	if v, ok := stat["hierarchical_memory_limit"]; ok {
 		limit = min(limit, v)
 	}
-	r.Memory = cgroupMemory(limit, used, cgroupFiles{
-		cached: stat["total_cache"], shmem: stat["total_shmem"], dirty: stat["total_dirty"],
-		listed: stat["total_inactive_file"] + stat["total_active_file"],
-	})
+	r.Memory = &Memory{limit, grown(limit, used), grown(stat["total_cache"], stat["total_shmem"])}
 	return nil
-}
-
-// cgroupFiles says how many bytes of memory a control group's file pages take:
-// cached, shared, and changed but not yet on disk.
-type cgroupFiles struct {
-	cached, shmem, dirty uint64
-	listed               uint64 // bytes of file pages on the kernel's LRU lists, which the kernel can drop
-}
-
-func cgroupMemory(limit, used uint64, f cgroupFiles) *Memory {
-	free := grown(limit, used)
-	return &Memory{
-		TotalBytes:     limit,
-		FreeBytes:      free,
-		AvailableBytes: min(limit, free+f.listed),
-		CachedBytes:    f.cached,
-		ShmemBytes:     f.shmem,
-		DirtyBytes:     f.dirty,
-		PageCacheBytes: grown(f.cached, f.shmem),
-	}
 }
 
 // errNotCounted means that the kernel lists no disk for a control group. Then
@@ -145,22 +71,14 @@ func (c *cgroup) readDisksV1(r *Reading) error {
 	if err != nil {
 		return err
 	}
-	disks := blkioDisks{}
-	for _, file := range []struct {
-		name        string
-		read, write func(*DiskCounters) *uint64
-	}{
-		{"io_service_bytes", func(d *DiskCounters) *uint64 { return &d.ReadBytes }, func(d *DiskCounters) *uint64 { return &d.WriteBytes }},
-		{"io_serviced", func(d *DiskCounters) *uint64 { return &d.Reads }, func(d *DiskCounters) *uint64 { return &d.Writes }},
-	} {
-		path := filepath.Join(dir, "blkio.throttle."+file.name+"_recursive")
-		data, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		if err := disks.parse(string(data), file.read, file.write); err != nil {
-			return fmt.Errorf("read %s: %w", path, err)
-		}
+	path := filepath.Join(dir, "blkio.throttle.io_service_bytes_recursive")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	disks, err := parseBlkio(string(data))
+	if err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
 	}
 	r.Disks = c.host.disksOnly(disks)
 	if len(disks) == 0 {
@@ -169,15 +87,11 @@ func (c *cgroup) readDisksV1(r *Reading) error {
 	return nil
 }
 
-// blkioDisks are a control group's counters of each disk, such as "254:0", in
-// the order of the kernel's files.
-type blkioDisks []DiskCounters
-
-// parse parses a kernel file with lines such as "254:0 Read 4096", for disk,
-// operation and number. It stores each number in the counter to which the
-// function read or write points. It skips operations other than Read and
-// Write, and the last line, "Total 4096".
-func (l *blkioDisks) parse(text string, read, write func(*DiskCounters) *uint64) error {
+// parseBlkio parses a kernel file with lines such as "254:0 Read 4096", for disk,
+// operation and number. It skips operations other than Read and Write, and the last line,
+// "Total 4096".
+func parseBlkio(text string) ([]DiskCounters, error) {
+	var disks []DiskCounters
 	for line := range strings.Lines(text) {
 		f := strings.Fields(line)
 		if len(f) != 3 || f[1] != "Read" && f[1] != "Write" {
@@ -185,23 +99,18 @@ func (l *blkioDisks) parse(text string, read, write func(*DiskCounters) *uint64)
 		}
 		v, err := strconv.ParseUint(f[2], 10, 64)
 		if err != nil {
-			return err
+			return nil, err
+		}
+		i := slices.IndexFunc(disks, func(d DiskCounters) bool { return d.Device == f[0] })
+		if i < 0 {
+			i = len(disks)
+			disks = append(disks, DiskCounters{Device: f[0]})
 		}
 		if f[1] == "Read" {
-			*read(l.disk(f[0])) = v
+			disks[i].ReadBytes = v
 		} else {
-			*write(l.disk(f[0])) = v
+			disks[i].WriteBytes = v
 		}
 	}
-	return nil
-}
-
-func (l *blkioDisks) disk(device string) *DiskCounters {
-	for i := range *l {
-		if (*l)[i].Device == device {
-			return &(*l)[i]
-		}
-	}
-	*l = append(*l, DiskCounters{Device: device})
-	return &(*l)[len(*l)-1]
+	return disks, nil
 }

@@ -9,7 +9,6 @@ import (
 )
 
 func (c *cgroup) readQuotaV2(r *Reading) error {
-	c.limitCores = 0
 	path := filepath.Join(c.dirs[""], "cpu.stat")
 	stat, err := keyed(path)
 	if err != nil {
@@ -17,25 +16,11 @@ func (c *cgroup) readQuotaV2(r *Reading) error {
 	}
 	// The file cpu.stat has the throttling counters only while the cpu
 	// controller is enabled.
-	periods, err := need(stat, "nr_periods", path)
+	throttledUs, err := need(stat, "throttled_usec", path)
 	if err != nil {
 		return err
 	}
-	r.Quota = &Quota{
-		Periods:          periods,
-		ThrottledPeriods: stat["nr_throttled"],
-		ThrottledNs:      stat["throttled_usec"] * 1000,
-	}
-	limit, err := os.ReadFile(filepath.Join(c.dirs[""], "cpu.max"))
-	if err != nil {
-		return err
-	}
-	quota, period, _ := strings.Cut(strings.TrimSpace(string(limit)), " ")
-	quotaUs, err := strconv.ParseUint(quota, 10, 64) // the CPU quota is a number of µs, or "max" for no limit
-	periodUs, err2 := strconv.ParseUint(period, 10, 64)
-	if err == nil && err2 == nil && periodUs > 0 {
-		c.limit(r, quotaUs, periodUs)
-	}
+	r.Quota = &Quota{throttledUs * 1000}
 	return nil
 }
 
@@ -59,10 +44,8 @@ func (c *cgroup) readMemoryV2(r *Reading) error {
 	if err != nil {
 		return err
 	}
-	r.Memory = cgroupMemory(min(limit, c.memoryTotal), used, cgroupFiles{
-		cached: stat["file"], shmem: stat["shmem"], dirty: stat["file_dirty"],
-		listed: stat["inactive_file"] + stat["active_file"],
-	})
+	limit = min(limit, c.memoryTotal)
+	r.Memory = &Memory{limit, grown(limit, used), grown(stat["file"], stat["shmem"])}
 	return nil
 }
 
@@ -91,9 +74,7 @@ func parseIOStat(text string) ([]DiskCounters, error) {
 		d := DiskCounters{Device: f[0]}
 		for _, field := range f[1:] {
 			key, value, _ := strings.Cut(field, "=")
-			into, ok := map[string]*uint64{
-				"rbytes": &d.ReadBytes, "wbytes": &d.WriteBytes, "rios": &d.Reads, "wios": &d.Writes,
-			}[key]
+			into, ok := map[string]*uint64{"rbytes": &d.ReadBytes, "wbytes": &d.WriteBytes}[key]
 			if !ok {
 				continue
 			}

@@ -52,30 +52,16 @@ func (h *host) readCPU(r *Reading) error {
 	if err != nil {
 		return fmt.Errorf("read %s/stat: %w", h.procRoot, err)
 	}
-	cores, err := cpu.TimesWithContext(h.ctx, true)
-	if err != nil {
-		return fmt.Errorf("read %s/stat: %w", h.procRoot, err)
-	}
-	total := hostTimes(all[0])
-	r.CPU = &total
-	for _, c := range cores {
-		r.Cores = append(r.Cores, hostTimes(c))
-	}
-	return nil
-}
-
-// hostTimes converts gopsutil's CPU times, which are in seconds, to
-// nanoseconds. It leaves out guest time, since the kernel counts guest time in
-// user and nice time too.
-func hostTimes(t cpu.TimesStat) CPUTimes {
+	t := all[0]
 	idle, iowait, steal := toNs(t.Idle), toNs(t.Iowait), toNs(t.Steal)
-	return CPUTimes{
+	r.CPU = &CPUTimes{ // guest time is left out, since the kernel counts it in user and nice time too
 		UserNs:   toNs(t.User + t.Nice),
 		SystemNs: toNs(t.System + t.Irq + t.Softirq),
 		IdleNs:   &idle,
 		IowaitNs: &iowait,
 		StealNs:  &steal,
 	}
+	return nil
 }
 
 // toNs converts seconds to nanoseconds. It rounds to microseconds, which
@@ -88,7 +74,7 @@ func (h *host) readLoad(r *Reading) error {
 	if err != nil {
 		return fmt.Errorf("read %s/loadavg: %w", h.procRoot, err)
 	}
-	r.Load = &Load{Load1: avg.Load1, Load5: avg.Load5, Load15: avg.Load15}
+	r.Load = &Load{avg.Load1}
 	return nil
 }
 
@@ -100,17 +86,10 @@ func (h *host) readMemory(r *Reading) error {
 	if err != nil {
 		return fmt.Errorf("read %s/meminfo: %w", h.procRoot, err)
 	}
-	// gopsutil's Cached includes reclaimable slab memory. Other tools show the
-	// kernel's own Cached, without that memory.
-	cached := grown(m.Cached, m.Sreclaimable)
+	cached := grown(m.Cached, m.Sreclaimable) // gopsutil's Cached includes reclaimable slab memory
 	r.Memory = &Memory{
 		TotalBytes:     m.Total,
 		FreeBytes:      m.Free,
-		AvailableBytes: m.Available,
-		BuffersBytes:   &m.Buffers,
-		CachedBytes:    cached,
-		ShmemBytes:     m.Shared,
-		DirtyBytes:     m.Dirty,
 		PageCacheBytes: grown(cached+m.Buffers, m.Shared),
 	}
 	return nil
@@ -130,11 +109,7 @@ func (h *host) readDisks(r *Reading) error {
 			Device:     name,
 			ReadBytes:  d.ReadBytes,
 			WriteBytes: d.WriteBytes,
-			Reads:      d.ReadCount,
-			Writes:     d.WriteCount,
-			InFlight:   &d.IopsInProgress,
 			QueueMs:    &d.WeightedIO,
-			BusyMs:     &d.IoTime,
 		})
 	}
 	sort.Slice(r.Disks, func(i, j int) bool { return r.Disks[i].Device < r.Disks[j].Device })
@@ -174,15 +149,9 @@ func (h *host) readNetworks(r *Reading) error {
 	}
 	for _, n := range h.cards(nics) {
 		r.Networks = append(r.Networks, NetworkCounters{
-			Interface:       n.Name,
-			ReceiveBytes:    n.BytesRecv,
-			TransmitBytes:   n.BytesSent,
-			ReceivePackets:  n.PacketsRecv,
-			TransmitPackets: n.PacketsSent,
-			ReceiveErrors:   n.Errin,
-			TransmitErrors:  n.Errout,
-			ReceiveDrops:    n.Dropin,
-			TransmitDrops:   n.Dropout,
+			Interface:     n.Name,
+			ReceiveBytes:  n.BytesRecv,
+			TransmitBytes: n.BytesSent,
 		})
 	}
 	return nil

@@ -9,8 +9,7 @@ type Reading struct {
 	TookNs int64
 
 	CPU      *CPUTimes
-	Cores    []CPUTimes
-	Quota    *Quota // counters of how often and how long the CPU limit stopped the control group, since the group was made
+	Quota    *Quota // counter of how long the CPU limit stopped the control group, since the group was made
 	Load     *Load
 	Memory   *Memory
 	Disks    []DiskCounters // counters of those disks that were used since boot; nil if the counters cannot be read
@@ -34,25 +33,15 @@ type DiskCounters struct {
 	Device     string
 	ReadBytes  uint64
 	WriteBytes uint64
-	Reads      uint64
-	Writes     uint64
-	InFlight   *uint64
 	QueueMs    *uint64 // time in ms for which disk requests were in flight, summed over all requests
-	BusyMs     *uint64 // time in ms with at least one disk request in flight
 }
 
 // NetworkCounters are counters of one network interface since the interface was
 // made.
 type NetworkCounters struct {
-	Interface       string
-	ReceiveBytes    uint64
-	TransmitBytes   uint64
-	ReceivePackets  uint64
-	TransmitPackets uint64
-	ReceiveErrors   uint64
-	TransmitErrors  uint64
-	ReceiveDrops    uint64
-	TransmitDrops   uint64
+	Interface     string
+	ReceiveBytes  uint64
+	TransmitBytes uint64
 }
 
 // Since returns the sample of the interval from the reading prev to the later
@@ -72,21 +61,11 @@ func (r *Reading) Since(prev *Reading) Sample {
 	}
 	sec := float64(s.IntervalNs) / 1e9
 	if r.Quota != nil && prev.Quota != nil {
-		s.Quota = &Quota{
-			LimitCores:       r.Quota.LimitCores,
-			Periods:          grown(r.Quota.Periods, prev.Quota.Periods),
-			ThrottledPeriods: grown(r.Quota.ThrottledPeriods, prev.Quota.ThrottledPeriods),
-			ThrottledNs:      grown(r.Quota.ThrottledNs, prev.Quota.ThrottledNs),
-		}
+		s.Quota = &Quota{grown(r.Quota.ThrottledNs, prev.Quota.ThrottledNs)}
 	}
 	if r.CPU != nil && prev.CPU != nil {
 		cpu := r.CPU.since(prev.CPU, s.IntervalNs)
 		s.CPU = &cpu
-	}
-	if len(r.Cores) == len(prev.Cores) { // where a core went online or offline, the sample has no values for single cores
-		for i := range r.Cores {
-			s.Cores = append(s.Cores, r.Cores[i].since(&prev.Cores[i], s.IntervalNs))
-		}
 	}
 	for _, d := range r.Disks {
 		if p, ok := prev.disk(d.Device); ok {
@@ -113,7 +92,7 @@ func (r *Reading) disk(device string) (counters DiskCounters, ok bool) {
 		}
 	}
 	var zero uint64
-	return DiskCounters{QueueMs: &zero, BusyMs: &zero}, r.Disks != nil
+	return DiskCounters{QueueMs: &zero}, r.Disks != nil
 }
 
 func (t *CPUTimes) since(p *CPUTimes, intervalNs int64) CPU {
@@ -131,25 +110,15 @@ func (d *DiskCounters) since(p *DiskCounters, sec float64) Disk {
 		Device:           d.Device,
 		ReadBytesPerSec:  float64(grown(d.ReadBytes, p.ReadBytes)) / sec,
 		WriteBytesPerSec: float64(grown(d.WriteBytes, p.WriteBytes)) / sec,
-		ReadsPerSec:      float64(grown(d.Reads, p.Reads)) / sec,
-		WritesPerSec:     float64(grown(d.Writes, p.Writes)) / sec,
-		InFlight:         d.InFlight,
 		QueueMean:        rate(d.QueueMs, p.QueueMs, 1000*sec),
-		BusyFraction:     rate(d.BusyMs, p.BusyMs, 1000*sec),
 	}
 }
 
 func (n *NetworkCounters) since(p *NetworkCounters, sec float64) Network {
 	return Network{
-		Interface:             n.Interface,
-		ReceiveBytesPerSec:    float64(grown(n.ReceiveBytes, p.ReceiveBytes)) / sec,
-		TransmitBytesPerSec:   float64(grown(n.TransmitBytes, p.TransmitBytes)) / sec,
-		ReceivePacketsPerSec:  float64(grown(n.ReceivePackets, p.ReceivePackets)) / sec,
-		TransmitPacketsPerSec: float64(grown(n.TransmitPackets, p.TransmitPackets)) / sec,
-		ReceiveErrors:         grown(n.ReceiveErrors, p.ReceiveErrors),
-		TransmitErrors:        grown(n.TransmitErrors, p.TransmitErrors),
-		ReceiveDrops:          grown(n.ReceiveDrops, p.ReceiveDrops),
-		TransmitDrops:         grown(n.TransmitDrops, p.TransmitDrops),
+		Interface:           n.Interface,
+		ReceiveBytesPerSec:  float64(grown(n.ReceiveBytes, p.ReceiveBytes)) / sec,
+		TransmitBytesPerSec: float64(grown(n.TransmitBytes, p.TransmitBytes)) / sec,
 	}
 }
 

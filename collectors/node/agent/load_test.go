@@ -300,7 +300,7 @@ func attackOnce(ctx context.Context, how int, raw net.Conn) {
 // is made.
 func BenchmarkSamples(b *testing.B) {
 	r := newRing(maxKept, 7)
-	sample := node.Sample{Cores: make([]node.CPU, 8), Memory: &node.Memory{}, Disks: make([]node.Disk, 4), Networks: make([]node.Network, 4)}
+	sample := node.Sample{CPU: &node.CPU{}, Memory: &node.Memory{}, Disks: make([]node.Disk, 4), Networks: make([]node.Network, 4)}
 	for sample.Seq < 3600 {
 		sample.Seq++
 		r.add(sample)

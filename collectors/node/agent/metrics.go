@@ -3,7 +3,6 @@ package agent
 import (
 	"math"
 	"net/http"
-	"strconv"
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -36,7 +35,7 @@ var groupNames = []string{"cpu", "quota", "load", "memory", "disk", "network"}
 type send func(name, help string, v float64, labels ...string)
 
 // known returns a number that may not have been read.
-func known[T uint64 | float64](n *T) float64 {
+func known(n *uint64) float64 {
 	if n == nil {
 		return math.NaN()
 	}
@@ -69,48 +68,28 @@ func (c readingCollector) collect(out exposition) {
 	for _, d := range r.Disks {
 		count("node_disk_read_bytes_total", "Bytes read.", float64(d.ReadBytes), "device", d.Device)
 		count("node_disk_written_bytes_total", "Bytes written.", float64(d.WriteBytes), "device", d.Device)
-		count("node_disk_reads_total", "Reads completed.", float64(d.Reads), "device", d.Device)
-		count("node_disk_writes_total", "Writes completed.", float64(d.Writes), "device", d.Device)
-		gauge("node_disk_in_flight", "Requests in flight.", known(d.InFlight), "device", d.Device)
 		count("node_disk_queue_seconds_total", "Time in flight, summed over requests.", known(d.QueueMs)/1e3, "device", d.Device)
-		count("node_disk_busy_seconds_total", "Time with requests in flight.", known(d.BusyMs)/1e3, "device", d.Device)
 	}
 	for _, n := range r.Networks {
-		both := func(name, help string, receive, transmit uint64) {
-			count(name, help, float64(receive), "interface", n.Interface, "direction", "receive")
-			count(name, help, float64(transmit), "interface", n.Interface, "direction", "transmit")
+		for direction, bytes := range map[string]uint64{"receive": n.ReceiveBytes, "transmit": n.TransmitBytes} {
+			count("node_network_bytes_total", "Bytes.", float64(bytes), "interface", n.Interface, "direction", direction)
 		}
-		both("node_network_bytes_total", "Bytes.", n.ReceiveBytes, n.TransmitBytes)
-		both("node_network_packets_total", "Packets.", n.ReceivePackets, n.TransmitPackets)
-		both("node_network_errors_total", "Packets with errors.", n.ReceiveErrors, n.TransmitErrors)
-		both("node_network_drops_total", "Packets dropped.", n.ReceiveDrops, n.TransmitDrops)
 	}
 }
 
 func collectCPU(r *node.Reading, gauge, count send) {
-	modes := func(name, help string, t *node.CPUTimes, labels ...string) {
+	if t := r.CPU; t != nil {
 		for mode, ns := range map[string]*uint64{
 			"user": &t.UserNs, "system": &t.SystemNs, "idle": t.IdleNs, "iowait": t.IowaitNs, "steal": t.StealNs,
 		} {
-			count(name, help, known(ns)/1e9, append(labels, "mode", mode)...)
+			count("node_cpu_seconds_total", "Time all cores together spent in each mode.", known(ns)/1e9, "mode", mode)
 		}
 	}
-	if r.CPU != nil {
-		modes("node_cpu_seconds_total", "Time all cores together spent in each mode.", r.CPU)
-	}
-	for i := range r.Cores {
-		modes("node_core_cpu_seconds_total", "Time each core spent in each mode.", &r.Cores[i], "core", strconv.Itoa(i))
-	}
 	if q := r.Quota; q != nil {
-		gauge("node_cpu_limit_cores", "CPU bandwidth limit of the control group.", known(q.LimitCores))
-		count("node_cpu_periods_total", "Periods of the CPU bandwidth limit.", float64(q.Periods))
-		count("node_cpu_throttled_periods_total", "Periods in which the limit was reached.", float64(q.ThrottledPeriods))
 		count("node_cpu_throttled_seconds_total", "Time that the limit held cores back.", float64(q.ThrottledNs)/1e9)
 	}
 	if r.Load != nil {
 		gauge("node_load1", "Mean number of active tasks over 1 minute.", r.Load.Load1)
-		gauge("node_load5", "Mean number of active tasks over 5 minutes.", r.Load.Load5)
-		gauge("node_load15", "Mean number of active tasks over 15 minutes.", r.Load.Load15)
 	}
 }
 
@@ -121,10 +100,5 @@ func collectMemory(r *node.Reading, gauge send) {
 	}
 	gauge("node_memory_total_bytes", "Memory, or the control group's limit.", float64(m.TotalBytes))
 	gauge("node_memory_free_bytes", "Memory that nothing uses.", float64(m.FreeBytes))
-	gauge("node_memory_available_bytes", "Memory free or soon freed.", float64(m.AvailableBytes))
-	gauge("node_memory_buffers_bytes", "Memory for raw blocks.", known(m.BuffersBytes))
-	gauge("node_memory_cached_bytes", "File pages, shared memory included.", float64(m.CachedBytes))
-	gauge("node_memory_shmem_bytes", "Shared memory and tmpfs.", float64(m.ShmemBytes))
-	gauge("node_memory_dirty_bytes", "File pages to be written out.", float64(m.DirtyBytes))
 	gauge("node_memory_page_cache_bytes", "Cached and buffers without shared memory.", float64(m.PageCacheBytes))
 }
