@@ -105,15 +105,15 @@ func countRecords(file []byte) (n int, err error) {
 func TestSeqReaderRefuses(t *testing.T) {
 	good := string(seqFile("k", "v", [2][]byte{[]byte("key"), []byte("value")}))
 	for name, tt := range map[string]struct{ file, want string }{
-		"empty":              {"", "unexpected EOF"},
-		"text":               {"hello world", "want SEQ and version 6"},
-		"version 4":          {"SEQ\x04" + good[4:], "want SEQ and version 6"},
-		"compressed":         {good[:8] + "\x01" + good[9:], "it is compressed"},
-		"long string":        {"SEQ\x06\x8c\x7f\xff\xff\xff", "a string has"},
-		"bad sync":           {good + "\xff\xff\xff\xff" + strings.Repeat("x", 16), "wrong sync"},
-		"long record":        {good + "\x7f\x00\x00\x00\x00\x00\x00\x00", "record of 2130706432 bytes"},
-		"key length":         {good + "\x00\x00\x00\x01\x00\x00\x00\x02x", "record of 1 bytes with a key of 2"},
-		"cut record":         {good[:len(good)-1], "unexpected EOF"},
+		"empty":       {"", "unexpected EOF"},
+		"text":        {"hello world", "want SEQ and version 6"},
+		"version 4":   {"SEQ\x04" + good[4:], "want SEQ and version 6"},
+		"compressed":  {good[:8] + "\x01" + good[9:], "it is compressed"},
+		"long string": {"SEQ\x06\x8c\x7f\xff\xff\xff", "a string has"},
+		"bad sync":    {good + "\xff\xff\xff\xff" + strings.Repeat("x", 16), "wrong sync"},
+		"long record": {good + "\x7f\x00\x00\x00\x00\x00\x00\x00", "record of 2130706432 bytes"},
+		"key length":  {good + "\x00\x00\x00\x01\x00\x00\x00\x02x", "record of 1 bytes with a key of 2"},
+		"cut record":  {good[:len(good)-1], "unexpected EOF"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if n, err := countRecords([]byte(tt.file)); err == nil || !strings.Contains(err.Error(), tt.want) {
