@@ -100,6 +100,9 @@ func schemaOf(v reflect.Value, tag reflect.StructTag) object {
 	}
 	if !v.IsZero() && v.Kind() != reflect.Slice && v.Kind() != reflect.Struct {
 		s["default"] = v.Interface()
+		if text, said := s["description"].(string); said && !strings.Contains(text, "by default") { // editors show this one
+			s["description"] = fmt.Sprintf("%s Default: %v.", text, v.Interface())
+		}
 	}
 	return s
 }
