@@ -28,6 +28,7 @@ type Data struct {
 	// computed together, by the rule of training that they share.
 	episodes map[string][]int
 	grids    map[string]*Grid // of one scheduler in a design, for formulas
+	lacking  map[string]bool  // figures that a simulation which was asked for them does not note
 	err      error
 }
 
@@ -43,7 +44,7 @@ type seen struct {
 func (p *Paper) data(b *bench, r Reading, fixed map[string]string, beside []Reading) (*Data, error) {
 	d := &Data{
 		paper: p, bench: b, reading: r, values: p.values(r, fixed), setup: p.Setup, seen: &[]seen{},
-		episodes: map[string][]int{}, grids: map[string]*Grid{},
+		episodes: map[string][]int{}, grids: map[string]*Grid{}, lacking: map[string]bool{},
 	}
 	_, staged := p.Setup.(Staged)
 	for _, key := range slices.Sorted(maps.Keys(d.values)) {
@@ -144,6 +145,21 @@ func (d *Data) with(control *Scheduler) *Data {
 	c := *d
 	c.inPlace, c.asked, c.grids = control, false, map[string]*Grid{}
 	return &c
+}
+
+// notNoted returns the figures of formulas that no simulation notes.
+func (d *Data) notNoted() (names []string) {
+	for _, name := range slices.Sorted(maps.Keys(d.lacking)) {
+		noted := false
+		for x, i := range d.all() {
+			_, has := x.trials[i].Notes[name]
+			noted = noted || has
+		}
+		if !noted {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 func (d *Data) fail(err error) {
@@ -290,9 +306,11 @@ func (g *Grid) at(label string, columns []int) [][]Simulation {
 	if len(columns) == 0 || len(cells) == 0 {
 		return cells
 	}
-	list := make([][]Simulation, len(columns))
-	for i, k := range columns {
-		list[i] = cells[k]
+	var list [][]Simulation
+	for _, k := range columns {
+		if k < len(cells) { // it may be a column of another design
+			list = append(list, cells[k])
+		}
 	}
 	return list
 }
@@ -368,20 +386,6 @@ func (g *Grid) KthSaved(k int, a, b string) (column int, e stats.Estimate) {
 // More returns by how many percentage points the shares b are above the shares
 // a, as the mean over pairs of the same seed.
 func More(a, b []stats.Share) stats.Estimate { return stats.PairedShareDifference(a, b).Estimate }
-
-// RoomUpTo returns by how many points the shares low lie below the largest ones
-// possible, seed by seed: the room for a rise above them. If it is the same with
-// every seed, its interval has no width.
-func RoomUpTo(low, most []stats.Share) stats.Estimate {
-	if len(low) != len(most) {
-		return nan()
-	}
-	left := Percents(most)
-	for i, s := range low {
-		left[i] -= s.Percent()
-	}
-	return stats.Mean(left)
-}
 
 // Numbers are the numbers that the paper states.
 func (d *Data) Numbers() Numbers { return d.paper.Numbers }

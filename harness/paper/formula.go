@@ -95,6 +95,7 @@ func init() { // not a literal, which would refer to itself through estimate
 			e.Lo, e.Hi = e.Value-(e.Value-e.Lo)*wider, e.Value+(e.Hi-e.Value)*wider
 			return e
 		},
+		"steadier": func(s *scope, a []*formula) stats.Estimate { return s.steadier(a[0], a[1]) },
 		// pairedRatio is how many times a is b, as the geometric mean over seeds.
 		"pairedRatio": func(s *scope, a []*formula) stats.Estimate {
 			return stats.PairedRatio(s.values(a[1]), s.values(a[0])).Estimate
@@ -146,11 +147,19 @@ func (s *scope) values(f *formula) []float64 {
 			return Percents(s.shares(f))
 		}
 		g, label, columns := s.grid(f)
-		return g.Mean(label, s.d.paper.figureOf(f.text), columns...)
+		list := g.Mean(label, s.d.paper.figureOf(f.text), columns...)
+		if own := numberOf[f.text] == nil && s.d.paper.Figures[f.text] == nil; own && slices.ContainsFunc(list, math.IsNaN) {
+			s.d.lacking[f.text] = true
+		}
+		return list
 	case "number":
 		return slices.Repeat([]float64{f.x}, len(s.d.bench.seeds))
 	case "stated":
-		return slices.Repeat([]float64{s.d.paper.Numbers.Value(threeOf(s.with.Replace(f.text)))}, len(s.d.bench.seeds))
+		x := s.d.paper.Numbers.Value(threeOf(s.with.Replace(f.text)))
+		if math.IsNaN(x) {
+			s.d.fail(fmt.Errorf("%s has no number %q", NumbersFile, f.text))
+		}
+		return slices.Repeat([]float64{x}, len(s.d.bench.seeds))
 	case "logs":
 		return s.logs(f.args[0], f.args[1])
 	case "savings": // by how many percent b is below a, where each column counts equally
@@ -253,7 +262,7 @@ func threeOf(text string) (a, b, c string) {
 var arity = map[string]int{"logs": 2, "savings": 2, "oneMore": 1, "percent": 1, "abs": 1, "given": 1, "minus": 1, "mean": 1}
 
 // ofTerms are the functions that look at the columns of terms.
-var ofTerms = map[string]bool{"logs": true, "savings": true, "savedEach": true, "percent": true, "given": true}
+var ofTerms = map[string]bool{"logs": true, "savings": true, "savedEach": true, "percent": true, "given": true, "steadier": true}
 
 // mostNested is how deep parentheses of a formula may stand in each other.
 const mostNested = 100
@@ -369,8 +378,8 @@ func (p *formulaParser) call(word string) (f *formula, err error) {
 		err = fmt.Errorf("no function %s of %d", word, len(f.args))
 	}
 	for _, arg := range f.args {
-		if shares := word == "percent" || word == "given"; err == nil && (shares && !arg.isShare() || ofTerms[word] && arg.op != "term") {
-			err = fmt.Errorf("%s: want figure[scheduler] in it, for percent and given one of maps", word)
+		if shares := word == "percent" || word == "given" || word == "steadier"; err == nil && (shares && !arg.isShare() || ofTerms[word] && arg.op != "term") {
+			err = fmt.Errorf("%s: want figure[scheduler] in it, for percent, given and steadier one of maps", word)
 		}
 	}
 	return f, err

@@ -2,6 +2,7 @@ package paper
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -81,7 +82,22 @@ func Load(files fs.FS, c Program) (*Paper, error) {
 		l.at = x.Name
 		p.Measures = append(p.Measures, Measure{x.Name, x.Unit, l.estimate(x.Is, x.Go, x.In, ""), x.OfSetup})
 	}
+	if l.err == nil && c.Setup == nil {
+		l.at = "the paper"
+		l.fail(p.dry())
+	}
 	return p, l.err
+}
+
+// dry says what is wrong with names and values of a paper: it computes all of it, in each value of each
+// axis, and simulates nothing.
+func (p *Paper) dry() error {
+	o := Options{Seeds: 2, Simulate: func(Case, uint64) (Simulation, error) { return Simulation{}, nil }}
+	_, err := p.Run(context.Background(), o)
+	if err == nil {
+		_, err = p.Matrix(context.Background(), o, Vary{Screen: true})
+	}
+	return err
 }
 
 // experiments are a paper's files but those that Load reads.
@@ -341,47 +357,24 @@ func replacedAll(with *strings.Replacer, words []string) (list []string) {
 }
 
 func (l *loader) effect(x *effectFile) func(*Data, string) Effect {
-	var is, room *formula
-	if x.Is != "" {
-		is = l.formula(x.Is)
-	}
-	if x.Room != "" {
-		room = l.formula(x.Room)
-	}
-	if !x.shaped() {
+	if !x.spelt() {
 		l.fail(fmt.Errorf("effect %q: want is: formula, or one of saves: [a, b], above: [rate, a, b], steadier: [rate, a, b] and "+
-			"rises: [rate, scheduler, from, to]; of within and near two values", x.What))
+			"rises: [rate, scheduler, from, to], with a rate of maps; of within and near two values", x.What))
 		return nil
 	}
-	for _, x := range [][]string{x.Above, x.Rises, x.Steadier} {
-		if len(x) > 0 && shareOf[x[0]] == nil {
-			l.fail(fmt.Errorf("no rate %q of maps", x[0]))
-		}
+	if x.Most > 0 && x.Least > x.Most || len(x.Within) == 2 && x.Within[0] > x.Within[1] {
+		l.fail(fmt.Errorf("effect %q: least %v, most %v, within %v: want the lower one first", x.What, x.Least, x.Most, x.Within))
+	}
+	is, room := l.formula(x.Is), (*formula)(nil)
+	if x.Room != "" {
+		room = l.formula(x.Room)
 	}
 	return func(d *Data, bar string) Effect {
 		with := strings.NewReplacer("$bar", bar)
 		s := &scope{d, x.In, with}
-		var e Effect
-		columns := d.columns(x.In, x.At)
-		switch {
-		case len(x.Saves) == 2:
-			e = d.Saves(x.In, with.Replace(x.Saves[0]), with.Replace(x.Saves[1]), 0, columns...)
-		case len(x.Above) == 3:
-			name, of, most := rateNamed(x.Above[0])
-			e = d.Above(x.In, name, of, most, with.Replace(x.Above[1]), with.Replace(x.Above[2]), columns...)
-		case len(x.Rises) == 4:
-			name, of, most := rateNamed(x.Rises[0])
-			k := d.columns(x.In, x.Rises[2:])
-			e = d.Rises(x.In, name, of, most, x.Rises[1], k[0], k[1])
-		case len(x.Steadier) == 3:
-			name, of, _ := rateNamed(x.Steadier[0])
-			e = d.Steadier(x.In, name, of, with.Replace(x.Steadier[1]), with.Replace(x.Steadier[2]))
-		default:
-			e = Effect{Unit: x.Unit, Estimate: s.estimate(is)}
-		}
-		e.None, e.Least, e.Most = cmp.Or(x.None, e.None), cmp.Or(x.Least, x.None), x.Most
-		if e.Published = x.published; x.What != "" {
-			e.What = with.Replace(x.What)
+		e := Effect{
+			What: with.Replace(x.What), Unit: with.Replace(x.Unit), Estimate: s.estimate(is),
+			None: x.None, Least: cmp.Or(x.Least, x.None), Most: x.Most, Published: x.published,
 		}
 		if len(x.Within) == 2 {
 			e.Band = [2]float64(x.Within)
@@ -390,8 +383,11 @@ func (l *loader) effect(x *effectFile) func(*Data, string) Effect {
 			by := s.estimate(x.by).Value
 			e.Band = [2]float64{x.at - by, x.at + by}
 		}
-		if room != nil {
-			e.Room, e.RoomWhy = s.estimate(room), s.computed(with.Replace(x.Why))
+		if room == nil {
+			return e
+		}
+		if most := s.estimate(room); !math.IsNaN(most.Value) {
+			e.Room, e.RoomWhy = most, s.computed(with.Replace(x.Why))
 		}
 		return e
 	}
@@ -417,29 +413,4 @@ func (s *scope) computed(text string) string {
 		}
 		text = fmt.Sprintf("%s%.1f%s", before, s.estimate(f).Value, after)
 	}
-}
-
-// rateNamed returns what effects call a rate, the rate, and the most that it can be.
-func rateNamed(name string) (called string, of, most Rate) {
-	if name == "cache" {
-		return "cache rate", CacheRate, CachedShare
-	}
-	return name + " rate", shareOf[name], AllMaps
-}
-
-// columns returns where columns of a design are.
-func (d *Data) columns(design string, names []string) (list []int) {
-	x := d.paper.design(design)
-	for _, name := range names {
-		k := -1
-		if x != nil {
-			k = slices.IndexFunc(x.Columns, func(c Column) bool { return c.Name == name })
-		}
-		if k < 0 {
-			d.fail(fmt.Errorf("design %q has no column %q", design, name))
-			k = 0
-		}
-		list = append(list, k)
-	}
-	return list
 }

@@ -2,8 +2,10 @@ package paper
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -21,29 +23,37 @@ func load(more string) (*Paper, error) {
 func TestLoadFaults(t *testing.T) {
 	for more, want := range map[string]string{
 		"colour: red": "colour",
-		"claims: [{id: C, asks: [{is: 'time['}]}]":                         "paper x: C: formula",
-		"claims: [{id: C, asks: [{what: nothing}]}]":                       "want is: formula",
-		"claims: [{id: C, asks: [{above: [colour, Mine, Mine]}]}]":         `no rate "colour"`,
-		"claims: [{id: C, asks: [{is: 1, near: [a, 1]}]}]":                 `parsing "a"`,
-		"claims: [{id: C, asks: [{is: 1, within: [1]}]}]":                  "of within and near two values",
-		"claims: [{id: C, asks: [{is: 1, near: [1]}]}]":                    "of within and near two values",
-		"claims: [{id: C, asks: [{is: 1, saves: [Mine]}]}]":                "want is: formula",
-		"claims: [{id: C, asks: [{is: 1, saves: [Mine, Mine]}]}]":          "want is: formula",
-		"claims: [{id: C, asks: [{is: 1}], beats: {is: 1, each: [1, 2]}}]": "want no each",
+		"claims: [{id: C, asks: [{is: 'time['}]}]":                                      "paper x: C: formula",
+		"claims: [{id: C, asks: [{what: nothing}]}]":                                    "want is: formula",
+		"claims: [{id: C, asks: [{above: [colour, Mine, Mine]}]}]":                      "with a rate of maps",
+		"claims: [{id: C, asks: [{is: 1, near: [a, 1]}]}]":                              `parsing "a"`,
+		"claims: [{id: C, asks: [{is: 1, within: [1]}]}]":                               "of within and near two values",
+		"claims: [{id: C, asks: [{is: 1, near: [1]}]}]":                                 "of within and near two values",
+		"claims: [{id: C, asks: [{is: 1, saves: [Mine]}]}]":                             "want is: formula",
+		"claims: [{id: C, asks: [{is: 1, saves: [Mine, Mine]}]}]":                       "want is: formula",
+		"claims: [{id: C, asks: [{is: 1}], beats: {is: 1, each: [1, 2]}}]":              "want no each",
+		"claims: [{id: C, in: d, asks: [{is: 'time[Mine; b]'}]}]":                       `design "d" has no column "b"`,
+		"claims: [{id: C, in: d, asks: [{saves: [Mine, Mine], at: [b]}]}]":              `design "d" has no column "b"`,
+		"claims: [{id: C, in: d, asks: [{is: 'time[Other]'}]}]":                         `scheduler "Other"`,
+		"claims: [{id: C, asks: [{is: 'time[Mine]'}]}]":                                 `design ""`,
+		"figures: [{id: F, design: d, schedulers: [Mine], rows: [{is: 'a[e: Mine]'}]}]": `design "e"`,
+		"measures: [{name: M, is: 'time[d: Mine] / {f1; Mine; small}'}]":                `no number "f1; Mine; small"`,
+		"claims: [{id: C, asks: [{is: 1, least: 3, most: 2}]}]":                         "least 3, most 2",
+		"claims: [{id: C, asks: [{is: 1, within: [3, 2]}]}]":                            "within [3 2]",
 		"curves: none":                                       `columns, "none": not known: there are d`,
 		"claims: [{id: C}]":                                  "asks for nothing",
 		"claims: [{id: C, kind: odd, go: away}]":             `kind "odd"`,
 		"claims: [{id: C, go: away}]":                        `no effects "away"`,
 		"claims: [{id: C, figures: [f], asks: [{is: 1}]}]":   `figure "f"`,
 		"figures: [{id: F, go: away}]":                       `no figure "away"`,
-		"figures: [{id: F}]":                                 `figure F: design ""`,
+		"figures: [{id: F}]":                                 `F: paper x has no design ""`,
 		"figures: [{id: F, design: d, schedulers: [Other]}]": `scheduler "Other"`,
 		"figures: [{id: F, design: d, kind: pie}]":           `kind "pie"`,
 		"measures: [{name: M, go: away}]":                    `no estimate "away"`,
 		"axes: [{name: A}]":                                  "axis A: it has no values",
 		"axes: [{name: A, values: [[1, guessed]]}]":          `mark of 1 "guessed"`,
 		"bars: [Other]":                                      `bar "Other": not known: there are Mine`,
-		"axes: [{name: maps, values: [[9, ours]]}, {name: nodes, values: [[many, ours]]}]": "axis nodes: set nodes=many",
+		"axes: [{name: maps, values: [[9, ours]]}, {name: nodes, values: [[many, ours]]}]": "set nodes=many",
 		"claims: [{id: C, text: '{f1; Mine; small}', asks: [{is: 1}]}]":                    "states not all of {f1; Mine; small}",
 		"claims: [{id: C, asks: [{is: 1, third: f1; Mine; small}]}]":                       `no number "f1; Mine; small"`,
 		"setup: {colour: red}":                "no such property",
@@ -85,11 +95,14 @@ func TestLoadFaults(t *testing.T) {
 	if got := p.NotJudged[0].Says; got != "as {text; Mine; odd} says, 4" {
 		t.Errorf("published numbers in a text: %q", got)
 	}
-	if p, err = load("claims: [{id: C, in: d, asks: [{is: 'time[Mine; b]'}]}]"); err == nil {
-		_, err = p.Run(t.Context(), Options{Seed: 1, Seeds: 2, Simulate: func(Case, uint64) (Simulation, error) { return Simulation{}, nil }})
-	}
-	if err == nil || !strings.Contains(err.Error(), `design "d" has no column "b"`) {
-		t.Errorf("a column that is not there: %v", err)
+	p, err = load("claims: [{id: C, in: d, asks: [{is: 'tume[Mine] + lode[Mine]'}]}]")
+	check(t, err)
+	r, err := p.Run(t.Context(), Options{Seed: 1, Seeds: 2, Simulate: func(Case, uint64) (Simulation, error) {
+		return Simulation{Notes: map[string]float64{"lode": math.NaN()}}, nil
+	}})
+	check(t, err)
+	if !slices.Equal(r.NotNoted, []string{"tume"}) || !strings.Contains(strings.Join(r.doubts(), "\n"), "misspelt: tume.") {
+		t.Errorf("figures that no simulation has: %v, and said is %v", r.NotNoted, r.doubts())
 	}
 }
 

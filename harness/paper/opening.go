@@ -168,6 +168,9 @@ func (r *Report) doubts() doc.List {
 	if r.Changed != "" {
 		list = append(list, "It is not the paper's experiment: changed is "+r.Changed+".")
 	}
+	if len(r.NotNoted) > 0 {
+		list = append(list, "No simulation has these figures, whose names may be misspelt: "+strings.Join(r.NotNoted, ", ")+".")
+	}
 	all, untold := 0, 0
 	for i := range r.Criteria {
 		all += len(r.Criteria[i].Effects)

@@ -431,6 +431,7 @@ func (p *Paper) Run(ctx context.Context, o Options) (*Report, error) {
 		}
 	}
 	b.tell("done")
+	r.NotNoted = d.notNoted()
 	r.Kept.paper, r.Kept.seed = p.Name, o.Seed
 	r.Kept.keep(d, false)
 	return r, nil

@@ -113,7 +113,7 @@ type claimFile struct {
 }
 
 // effectFile is an effect, or several: one for each of Each, whose elements $1, $2 and so on stand
-// for. Saves, Above, Rises and Steadier are the effects of these names in this package.
+// for. Saves, Above, Rises and Steadier are usual effects.
 type effectFile struct {
 	What, Unit, Is, In, Room, Why string
 	Saves, Above, Rises, Steadier []string
@@ -128,17 +128,62 @@ type effectFile struct {
 	by            *formula
 }
 
-// shaped reports whether an effect is computed in one way, and its lists are as long as they must be.
-func (x *effectFile) shaped() bool {
+// usual are the effects that papers on schedulers ask for, by the keys of a file. The elements of such a
+// key's list are $1 and so on, $most is the most that the rate $1 can be, and $at are the columns asked for.
+var usual = []struct {
+	list                          func(*effectFile) []string
+	long                          int
+	none                          float64
+	what, unit, is, room, roomWhy string
+}{
+	{
+		func(x *effectFile) []string { return x.Saves }, 2, 0, "time that $2 saves against $1$with", "%",
+		"saved(time[$1$at], time[$2$at])", "saved(time[$1$at], least[$1$at])",
+		"the work of the jobs takes so long on all cores, containers and disks of the cluster",
+	},
+	{
+		func(x *effectFile) []string { return x.Above }, 3, 0, "$1 rate of $3 above $2's", "points",
+		"$1[$3$at] - $1[$2$at]", "mean($most[$2$at] - $1[$2$at])", "$2 is at <$1[$2$at]> %, and no scheduler can be above <$most[$2$at]> %",
+	},
+	{
+		func(x *effectFile) []string { return x.Rises }, 4, 0, "$1 rate of $2 from $3 to $4", "points",
+		"$1[$2; $4] - $1[$2; $3]", "mean($most[$2; $4] - $1[$2; $3])", "it begins at <$1[$2; $3]> %",
+	},
+	{
+		func(x *effectFile) []string { return x.Steadier }, 3, 1, "deviation of the $1 rate of $2 in $in", "times $3's",
+		"steadier($1[$2], $1[$3])", "", "",
+	},
+}
+
+// spelt fills in what a usual effect stands for. It reports whether the effect is computed in one way, and
+// its lists are as long as they must be.
+func (x *effectFile) spelt() bool {
 	ways := 0
-	for _, list := range []struct{ has, want int }{{len(x.Saves), 2}, {len(x.Above), 3}, {len(x.Rises), 4}, {len(x.Steadier), 3}} {
-		if list.has != 0 && list.has != list.want {
-			return false
-		}
-		ways += list.has / list.want
-	}
 	if x.Is != "" {
 		ways++
+	}
+	for _, u := range usual {
+		list := u.list(x)
+		if len(list) == 0 {
+			continue
+		}
+		if ways++; len(list) != u.long || u.long > 2 && shareOf[list[0]] == nil {
+			return false
+		}
+		most, with := "all", ""
+		if list[0] == "cache" {
+			most = "cachedAnywhere"
+		}
+		if len(x.At) == 1 {
+			with = " with " + x.At[0]
+		}
+		words := []string{"$most", most, "$in", x.In, "$with", with, "$at", strings.Join(append([]string{""}, x.At...), "; ")}
+		for i, word := range list {
+			words = append(words, fmt.Sprint("$", i+1), word)
+		}
+		r := strings.NewReplacer(words...)
+		x.What, x.Unit, x.None = cmp.Or(x.What, r.Replace(u.what)), r.Replace(u.unit), cmp.Or(x.None, u.none)
+		x.Is, x.Room, x.Why = r.Replace(u.is), cmp.Or(x.Room, r.Replace(u.room)), cmp.Or(x.Why, r.Replace(u.roomWhy))
 	}
 	pair := func(n int) bool { return n == 0 || n == 2 }
 	return ways == 1 && pair(len(x.Within)) && pair(len(x.Near))
@@ -208,29 +253,12 @@ func (l *loader) check(f *paperFile) {
 		}
 		for _, v := range a.Values {
 			known("mark of "+v.Value, []string{string(v.Mark)}, []string{string(Printed), string(Code), string(Inferred), string(Ours)})
-			if l.code.Setup == nil {
-				one := *l.Paper
-				one.Axes = []Axis{a}
-				_, err := one.data(nil, Reading{}, map[string]string{a.key(): v.Value}, nil)
-				l.fail(err)
-			}
-		}
-	}
-	for _, x := range l.Designs {
-		l.at = "design " + x.ID
-		for _, c := range x.Columns {
-			_, err := withAll(l.Setup, c.Set)
-			l.fail(err)
 		}
 	}
 	for _, x := range f.Figures {
 		l.at = "figure " + x.ID
 		parts = append(parts, x.ID)
 		known("kind", []string{string(x.Kind)}, []string{"", string(Line), string(Bars), string(Series), string(CDF)})
-		known("scheduler", x.Schedulers, labels)
-		if x.Go == "" && l.design(x.Design) == nil {
-			l.fail(fmt.Errorf("design %q: %w", x.Design, ErrUnknown))
-		}
 	}
 	for _, x := range f.Claims {
 		l.at = "claim " + x.ID

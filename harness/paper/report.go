@@ -33,6 +33,8 @@ type Report struct {
 	Facts    []Fact      `json:"facts"`
 	// NotJudged are statements of the paper that are no claims.
 	NotJudged []NotJudged `json:"notJudged,omitempty"`
+	// NotNoted are figures of formulas that no simulation has: their names may be misspelt.
+	NotNoted []string `json:"notNoted,omitempty"`
 	// Kept is what was simulated, for a run folder.
 	Kept Kept `json:"-"`
 }

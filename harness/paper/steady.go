@@ -1,14 +1,13 @@
 package paper
 
 import (
-	"fmt"
 	"math"
 
 	"heddle/harness/stats"
 )
 
-// Steadier is how many times as far a rate of scheduler a strays from seed to seed as
-// that of b, as the geometric mean over the columns of a design: above 1, b is the
+// steadier is how many times as far the rate a strays from seed to seed as
+// the rate b, as the geometric mean over the columns of a design: above 1, b is the
 // steadier one. A share of n maps strays by chance alone, by the binomial deviation,
 // which is smaller near 0 and near 1. So each deviation is divided by that at the
 // scheduler's own level. A column in which hardly any map, or hardly none, counts says
@@ -16,18 +15,18 @@ import (
 //
 // The interval leaves out one seed after the other (Miller's jackknife): columns may
 // share what a seed draws, and both schedulers meet the same seeds.
-func (d *Data) Steadier(design, rate string, of Rate, a, b string) Effect {
-	e := Effect{What: fmt.Sprintf("deviation of the %s of %s in %s", rate, a, design), Unit: "times " + b + "'s", None: 1, Estimate: nan()}
-	g := d.Grid(design, a, b)
+func (s *scope) steadier(a, b *formula) stats.Estimate {
+	g, label, _ := s.grid(a)
+	h, other, _ := s.grid(b)
 	var columns [][2][]stats.Share
 	for k := range g.Columns {
-		x, y := g.Shares(a, of, k), g.Shares(b, of, k)
+		x, y := g.Shares(label, shareOf[a.text], k), h.Shares(other, shareOf[b.text], k)
 		if tells(x) && tells(y) {
 			columns = append(columns, [2][]stats.Share{x, y})
 		}
 	}
 	if len(columns) == 0 {
-		return e
+		return nan()
 	}
 	n := len(columns[0][0])
 	whole := logSteadier(columns, -1)
@@ -35,10 +34,11 @@ func (d *Data) Steadier(design, rate string, of Rate, a, b string) Effect {
 	for i := range values {
 		values[i] = float64(n)*whole - float64(n-1)*logSteadier(columns, i)
 	}
-	if r := stats.Mean(values); r.Bounded() {
-		e.Estimate = stats.Estimate{Value: math.Exp(whole), Lo: math.Exp(whole + r.Lo - r.Value), Hi: math.Exp(whole + r.Hi - r.Value), N: n}
+	r := stats.Mean(values)
+	if !r.Bounded() {
+		return nan()
 	}
-	return e
+	return stats.Estimate{Value: math.Exp(whole), Lo: math.Exp(whole + r.Lo - r.Value), Hi: math.Exp(whole + r.Hi - r.Value), N: n}
 }
 
 // tells reports whether shares are far enough from 0 and from 1 to stray: at least so

@@ -32,7 +32,7 @@ func (w steadyWorld) effect(t *testing.T) Effect {
 	}
 	var e Effect
 	p.Claims = []Claim{{ID: "S", Effects: func(d *Data) []Effect {
-		e = d.Steadier("D", "local rate", LocalRate, "Old", "New")
+		e = Effect{None: 1, Estimate: d.Estimate("steadier(local[D: Old], local[D: New])")}
 		return []Effect{e}
 	}}}
 	_, err := p.Run(t.Context(), Options{Seed: w.number, Seeds: w.seeds, Simulate: func(c Case, seed uint64) (Simulation, error) {

@@ -217,3 +217,12 @@ func (e Effect) among(n int) Effect {
 	e.Lo, e.Hi = e.Value-(e.Value-e.Lo)*widen, e.Value+(e.Hi-e.Value)*widen
 	return e
 }
+
+// Gaining returns the effects of a claim that a gain is larger here than there: without a
+// gain there is nothing to be larger, so the verdict rests on it if it is not shown.
+func Gaining(gain Effect, effects ...Effect) []Effect {
+	if gain.Sign() == Shown {
+		return append(effects, gain)
+	}
+	return append([]Effect{gain}, effects...)
+}
