@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"heddle/harness/option"
 	"heddle/harness/results"
 )
 
@@ -16,15 +17,15 @@ import (
 // Slope a step, up to step 10; one of "flat" stays at 1, up to step 20. The calls of
 // Simulate are counted.
 type ramp struct {
-	Slope float64 `set:"slope"`
-	Paint string  `set:"paint"` // makes no difference
+	Slope float64 `flag:"slope"`
+	Paint string  `flag:"paint"` // makes no difference
 	calls *int
 }
 
 func (ramp) Leaves(property string) bool { return property == "paint" }
 
 func (x ramp) With(name, value string) (Setting, error) {
-	err := SetField(&x, name, value)
+	err := option.Set(option.Of(&x), name, value)
 	return x, err
 }
 
@@ -126,7 +127,7 @@ func TestSchedulerSets(t *testing.T) {
 		t.Errorf("the run folder has %v, want slope=7 alone", params)
 	}
 	p.Schedulers[0].Set = map[string]string{"width": "1"}
-	if _, err := p.Run(context.Background(), Options{Seeds: 3, Parts: []string{"slopes"}}); err == nil || !strings.Contains(err.Error(), `scheduler "Steep": width=1: no such property`) {
+	if _, err := p.Run(context.Background(), Options{Seeds: 3, Parts: []string{"slopes"}}); err == nil || !strings.Contains(err.Error(), `scheduler "Steep": width=1: unknown name "width"`) {
 		t.Errorf("an unknown property of a scheduler: error %v", err)
 	}
 }

@@ -24,6 +24,7 @@ import (
 	"heddle/harness/doc"
 	"heddle/harness/internal/golden"
 	"heddle/harness/measure"
+	"heddle/harness/option"
 	"heddle/harness/results"
 	"heddle/harness/sched"
 	"heddle/harness/sim"
@@ -35,14 +36,14 @@ import (
 // small is three nodes with a slot each and a job; with the same layout number
 // blocks are in the same places.
 type small struct {
-	Layout int    `set:"layout"`
-	Maps   int    `set:"maps"`
-	TaskMs int    `set:"task"`
-	Kind   string `set:"kind" of:"one two"`
+	Layout int    `flag:"layout"`
+	Maps   int    `flag:"maps" min:"0"`
+	TaskMs int    `flag:"task"`
+	Kind   string `flag:"kind" values:"one,two"`
 }
 
 func (x small) With(name, value string) (Setting, error) {
-	err := SetField(&x, name, value)
+	err := option.Set(option.Of(&x), name, value)
 	return x, err
 }
 
@@ -137,9 +138,9 @@ func TestRun(t *testing.T) {
 		{Options{Seeds: 1}, nil, "1 seeds"},
 		{Options{Parts: []string{"fig2"}, Seeds: 4}, nil, "no maps"},
 		{Options{Reading: "short", Seeds: 4}, ErrUnknown, "as printed, long"},
-		{Options{Set: map[string]string{"size": "1"}, Seeds: 4}, ErrUnknown, "layout, maps, task, kind"},
+		{Options{Set: map[string]string{"size": "1"}, Seeds: 4}, ErrUnknown, "kind, layout, maps, task"},
 		{Options{Set: map[string]string{"kind": "three"}, Seeds: 4}, ErrUnknown, "want one, two"},
-		{Options{Set: map[string]string{"maps": "-3"}, Seeds: 4}, ErrUnknown, "not negative"},
+		{Options{Set: map[string]string{"maps": "-3"}, Seeds: 4}, ErrUnknown, "want 0 or more"},
 		{Options{Set: map[string]string{"clqlmrs.alfa": "1"}, Seeds: 4}, ErrUnknown, "alfa"},
 		{Options{Set: map[string]string{"delay.form": "time"}, Seeds: 4}, ErrUnknown, "fifo, clqlmrs, matching, random"},
 		{Options{Set: map[string]string{Offering: "some"}, Seeds: 4}, ErrUnknown, "want all, reported or privilege"},

@@ -14,7 +14,6 @@ import (
 	"pgregory.net/rapid"
 
 	"heddle/harness/doc"
-	"heddle/harness/internal/units"
 	"heddle/harness/sched"
 )
 
@@ -153,70 +152,6 @@ func TestLabelBeforeModel(t *testing.T) {
 		if one, other := d.scheduler("delay").Params["c"], d.scheduler("other").Params["c"]; one != "9" || other != "8" {
 			t.Fatalf("c is %s for the label that sets 9, and %s for another scheduler of the model", one, other)
 		}
-	}
-}
-
-// fields has a field of each kind that SetField takes.
-type fields struct {
-	Whole int            `set:"whole"`
-	Real  float64        `set:"real"`
-	Word  string         `set:"word" of:"red blue"`
-	Text  string         `set:"text"`
-	Size  units.Size     `set:"size"`
-	Every units.Duration `set:"every"`
-	Own   int
-}
-
-// TestSetField has each kind of field take what it is for, and nothing else; what is
-// refused changes nothing.
-func TestSetField(t *testing.T) {
-	for _, x := range []struct {
-		name, value string
-		want        fields
-	}{
-		{"whole", "7", fields{Whole: 7}},
-		{"whole", "0", fields{}},
-		{"real", "2.5", fields{Real: 2.5}},
-		{"real", "1e12", fields{Real: 1e12}},
-		{"word", "blue", fields{Word: "blue"}},
-		{"text", "any; text\n", fields{Text: "any; text\n"}},
-		{"size", "16MiB", fields{Size: 16 << 20}},
-		{"every", "1m", fields{Every: units.Duration(60e9)}},
-	} {
-		var got fields
-		if err := SetField(&got, x.name, x.value); err != nil || got != x.want {
-			t.Errorf("%s=%s: %+v, error %v, want %+v", x.name, x.value, got, err, x.want)
-		}
-	}
-	before := fields{Whole: 1, Real: 2, Word: "red", Text: "a", Size: 3, Every: 4, Own: 5}
-	for _, x := range [][2]string{
-		{"whole", "1.5"},
-		{"whole", "-1"},
-		{"whole", ""},
-		{"whole", "99999999999999999999"},
-		{"whole", " 1"},
-		{"real", "NaN"},
-		{"real", "-0.1"},
-		{"real", "Inf"},
-		{"real", "1e13"},
-		{"real", "1,5"},
-		{"word", "green"},
-		{"word", ""},
-		{"word", "red blue"},
-		{"size", "much"},
-		{"size", "-1KB"},
-		{"every", "soon"},
-		{"Own", "1"},
-		{"", "1"},
-		{"nothing", "1"},
-	} {
-		got := before
-		if err := SetField(&got, x[0], x[1]); err == nil || got != before {
-			t.Errorf("%s=%q: error %v, and %+v of %+v", x[0], x[1], err, got, before)
-		}
-	}
-	if err := SetField(&before, "colour", "1"); err == nil || !strings.Contains(err.Error(), "whole, real, word, text, size, every") || strings.Contains(err.Error(), "Own") {
-		t.Errorf("%v: want the names that there are", err)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"heddle/harness/internal/units"
+	"heddle/harness/option"
 	"heddle/harness/sim"
 	"heddle/harness/sim/draw"
 	"heddle/harness/sim/place"
@@ -15,30 +16,30 @@ import (
 // Testbed is the set-up of a paper that brings none of its own: equal nodes in racks, and jobs
 // whose blocks, sizes and arrivals are drawn.
 type Testbed struct {
-	Nodes       int            `set:"nodes"`
-	Racks       int            `set:"racks"`
-	Containers  int            `set:"containers"` // of a node, of 1 GB each
-	Cores       float64        `set:"cores"`      // of a node, which its tasks share; 0: each task has one of its own
-	Disk        units.Rate     `set:"disk"`       // of a node; 0: no limit, as for the other rates
-	Link        units.Rate     `set:"link"`
-	Uplink      units.Rate     `set:"uplink"` // of a rack
-	Beat        units.Duration `set:"beat"`   // time between a node's heartbeats
-	Actuator    string         `set:"actuator" of:"ideal labels"`
-	Replication int            `set:"replication"`
-	Layout      string         `set:"layout" of:"spread hot"` // hot: one node wrote all files, so it has a replica of each block
-	CachedPct   float64        `set:"cachedPct"`              // blocks of which HDFS caches a replica
-	Jobs        int            `set:"jobs"`
-	Maps        int            `set:"maps"`                   // of a job
-	Sizes       string         `set:"sizes" of:"equal mixed"` // mixed: a quarter to four times as many maps
-	Reduces     int            `set:"reduces"`
-	Block       units.Size     `set:"block"`
-	MapOutput   float64        `set:"mapOutput"` // bytes for each byte that a map reads
-	Map         units.Duration `set:"map"`       // computing time of a map, within 20 % up and down, as that of a reduce
-	Reduce      units.Duration `set:"reduce"`
-	Arrival     string         `set:"arrival" of:"poisson even"`
-	Every       units.Duration `set:"every"` // time from one job to the next in the mean
-	Slowstart   float64        `set:"slowstart"`
-	Pools       int            `set:"pools"` // jobs are in them by turns
+	Nodes       int            `flag:"nodes" min:"1" max:"10000"`
+	Racks       int            `flag:"racks" min:"1"`
+	Containers  int            `flag:"containers" min:"1" max:"1000"` // of a node, of 1 GB each
+	Cores       float64        `flag:"cores" min:"0" max:"1e6"`       // of a node, which its tasks share; 0: each task has one of its own
+	Disk        units.Rate     `flag:"disk"`                          // of a node; 0: no limit, as for the other rates
+	Link        units.Rate     `flag:"link"`
+	Uplink      units.Rate     `flag:"uplink"`                    // of a rack
+	Beat        units.Duration `flag:"beat" min:"1ms" max:"100h"` // time between a node's heartbeats
+	Actuator    string         `flag:"actuator" values:"ideal,labels"`
+	Replication int            `flag:"replication" min:"1" max:"10"`
+	Layout      string         `flag:"layout" values:"spread,hot"`  // hot: one node wrote all files, so it has a replica of each block
+	CachedPct   float64        `flag:"cachedPct" min:"0" max:"100"` // blocks of which HDFS caches a replica
+	Jobs        int            `flag:"jobs" min:"1"`
+	Maps        int            `flag:"maps" min:"1"`               // of a job
+	Sizes       string         `flag:"sizes" values:"equal,mixed"` // mixed: a quarter to four times as many maps
+	Reduces     int            `flag:"reduces" min:"0"`
+	Block       units.Size     `flag:"block" min:"1"`
+	MapOutput   float64        `flag:"mapOutput" min:"0" max:"1000"` // bytes for each byte that a map reads
+	Map         units.Duration `flag:"map" min:"0" max:"100h"`       // computing time of a map, within 20 % up and down, as that of a reduce
+	Reduce      units.Duration `flag:"reduce" min:"0" max:"100h"`
+	Arrival     string         `flag:"arrival" values:"poisson,even"`
+	Every       units.Duration `flag:"every" min:"0" max:"100h"` // time from one job to the next in the mean
+	Slowstart   float64        `flag:"slowstart" min:"0" max:"1"`
+	Pools       int            `flag:"pools" min:"1"` // jobs are in them by turns
 }
 
 // testbed is what a paper's file changes with setup.
@@ -54,24 +55,15 @@ const mostTasks = 1_000_000
 
 // With returns the testbed with one property changed.
 func (x Testbed) With(name, value string) (Setting, error) {
-	if err := SetField(&x, name, value); err != nil {
-		return x, err
-	}
-	between := func(x, least, most float64) bool { return x >= least && x <= most }
-	hours := units.Duration(100 * time.Hour)
+	err := option.Set(option.Of(&x), name, value)
 	switch tasks := float64(x.Jobs) * (4*float64(x.Maps) + float64(x.Reduces)); {
-	case !between(float64(x.Nodes), 1, 10_000) || x.Racks < 1 || x.Racks > x.Nodes || !between(float64(x.Containers), 1, 1000):
-		return x, errors.New("want 1 to 10,000 nodes in as many racks or fewer, of 1 to 1,000 containers")
-	case !between(tasks, 4, mostTasks) || x.Maps < 1 || x.Jobs < 1:
-		return x, fmt.Errorf("want jobs with maps, and at most %d tasks in all", mostTasks)
-	case !between(float64(x.Replication), 1, min(10, float64(x.Nodes))) || x.Pools < 1 || x.Block < 1:
-		return x, errors.New("want 1 to 10 replicas, on nodes of their own, one pool or more and blocks of a byte or more")
-	case x.CachedPct > 100 || x.Slowstart > 1 || x.MapOutput > 1000 || x.Beat < units.Duration(time.Millisecond):
-		return x, errors.New("want cachedPct up to 100, slowstart up to 1, mapOutput up to 1000 and a beat of 1ms or more")
-	case max(x.Map, x.Reduce, x.Every, x.Beat) > hours || min(x.Map, x.Reduce, x.Every) < 0:
-		return x, errors.New("want times of 0 to 100h")
+	case err != nil:
+	case max(x.Racks, x.Replication) > x.Nodes:
+		err = errors.New("want as many nodes as racks and replicas, or more")
+	case tasks > mostTasks:
+		err = fmt.Errorf("want at most %d tasks in all", mostTasks)
 	}
-	return x, nil
+	return x, err
 }
 
 // Stages returns the jobs on the cluster.

@@ -1,12 +1,12 @@
 package clqlmrs
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"time"
 
 	"heddle/harness/internal/units"
+	"heddle/harness/option"
 	"heddle/harness/paper"
 	"heddle/harness/sim"
 	"heddle/harness/sim/draw"
@@ -17,23 +17,23 @@ import (
 // testbed is the paper's cluster with one job, or with one of each of the
 // paper's five applications.
 type testbed struct {
-	App        string         `set:"app" of:"wordcount sort terasort join aggregation all"`
-	Maps       int            `set:"maps"`
-	Block      units.Size     `set:"block"`
-	Cache      units.Size     `set:"cache"`     // HDFS caches of all nodes together
-	CachedPct  float64        `set:"cachedPct"` // percentage of the maps whose block is cached; 0: as many as the cache holds
-	CacheBy    string         `set:"cacheBy" of:"equal spare"`
-	Cut        string         `set:"cut" of:"whole node"`
-	Containers string         `set:"containers" of:"ram 1 2 3 4 6 8"`
-	Join       string         `set:"join" of:"stages single"`
-	Beat       units.Duration `set:"beat"`
-	Disk       units.Rate     `set:"disk"`
-	Link       units.Rate     `set:"link"`
-	Compute    float64        `set:"compute"`   // scales the computing times of all tasks
-	SlowStart  float64        `set:"slowstart"` // share of maps that must be done before reduces start
-	Actuator   string         `set:"actuator" of:"ideal labels none"`
-	Tasks      string         `set:"tasks" of:"work equal"` // equal: maps take a minute anywhere and nothing else takes time
-	Layout     int            `set:"layout"`                // selects one of several random placements of the blocks
+	App        string         `flag:"app" values:"wordcount,sort,terasort,join,aggregation,all"`
+	Maps       int            `flag:"maps" min:"1" max:"10000"`
+	Block      units.Size     `flag:"block" min:"1MiB" max:"1GiB"`
+	Cache      units.Size     `flag:"cache"`                       // HDFS caches of all nodes together
+	CachedPct  float64        `flag:"cachedPct" min:"0" max:"100"` // percentage of the maps whose block is cached; 0: as many as the cache holds
+	CacheBy    string         `flag:"cacheBy" values:"equal,spare"`
+	Cut        string         `flag:"cut" values:"whole,node"`
+	Containers string         `flag:"containers" values:"ram,1,2,3,4,6,8"`
+	Join       string         `flag:"join" values:"stages,single"`
+	Beat       units.Duration `flag:"beat" min:"1ms" max:"1h"`
+	Disk       units.Rate     `flag:"disk"`
+	Link       units.Rate     `flag:"link"`
+	Compute    float64        `flag:"compute" min:"0" max:"1e12"` // scales the computing times of all tasks
+	SlowStart  float64        `flag:"slowstart" min:"0" max:"1"`  // share of maps that must be done before reduces start
+	Actuator   string         `flag:"actuator" values:"ideal,labels,none"`
+	Tasks      string         `flag:"tasks" values:"work,equal"` // equal: maps take a minute anywhere and nothing else takes time
+	Layout     int            `flag:"layout" min:"0"`            // selects one of several random placements of the blocks
 }
 
 // standard has what the paper says, and where it is silent what clqlmrs.go
@@ -77,13 +77,7 @@ var container = state.Resource{MemoryMB: 1024, VCores: 1}
 
 // With returns the testbed with one property changed.
 func (x testbed) With(name, value string) (paper.Setting, error) {
-	err := paper.SetField(&x, name, value)
-	beat := time.Duration(x.Beat)
-	if err == nil &&
-		(x.Maps < 1 || x.Maps > 10_000 || x.Block < 1<<20 || x.Block > 1<<30 ||
-			beat < time.Millisecond || beat > time.Hour || x.CachedPct > 100 || x.SlowStart > 1) {
-		err = errors.New("want 1 to 10000 maps, blocks of 1 MiB to 1 GiB, a beat of 1ms to 1h, cachedPct up to 100, slowstart up to 1")
-	}
+	err := option.Set(option.Of(&x), name, value)
 	return x, err
 }
 

@@ -161,8 +161,8 @@ func TestStateOverRuns(t *testing.T) {
 func TestRefused(t *testing.T) {
 	for _, c := range []struct{ name, value, want string }{
 		{"job", "Sort", "there are TextWriter, WordCount"},
-		{"hours", "0", "out of range"},
-		{"runs", "21", "out of range"},
+		{"hours", "0", "want 0.25 to 24"},
+		{"runs", "21", "want 1 to 20"},
 		{"hints", "none", "want given, equal, shuffled"},
 		{"slots", "0", "want none, nearest, or 1 to 100"},
 		{"slots", "many", "want none, nearest, or 1 to 100"},

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"heddle/harness/internal/units"
+	"heddle/harness/option"
 	"heddle/harness/paper"
 	"heddle/harness/paper/learning/model"
 	"heddle/harness/sched"
@@ -23,24 +24,24 @@ import (
 
 // testbed is the paper's cluster with runs of jobs, one after the other.
 type testbed struct {
-	Job      string         `set:"job"`                    // names: "A then B and C", or mixed: short jobs of all types
-	Window   string         `set:"window" of:"run steady"` // 160 maps, or hours without the first 10 minutes
-	Maps     int            `set:"maps"`                   // of a run; 0: as many as can start
-	Reduces  int            `set:"reduces"`                // of each job
-	Hours    float64        `set:"hours"`                  // of a steady run
-	TaskTime units.Duration `set:"taskTime"`               // of a map alone on its node
-	Times    string         `set:"times" of:"fixed stretched"`
-	Noise    float64        `set:"noise"`  // of a task's load each time the kernel looks, share of it
-	Target   float64        `set:"target"` // load a CPU
-	Runs     int            `set:"runs"`
-	State    string         `set:"state" of:"keep fresh"` // over runs
-	Slots    string         `set:"slots"`                 // of a node: none, nearest to the published tasks, or a number
-	Hints    string         `set:"hints" of:"given equal shuffled"`
+	Job      string         `flag:"job"`                        // names: "A then B and C", or mixed: short jobs of all types
+	Window   string         `flag:"window" values:"run,steady"` // 160 maps, or hours without the first 10 minutes
+	Maps     int            `flag:"maps" min:"0" max:"100000"`  // of a run; 0: as many as can start
+	Reduces  int            `flag:"reduces" min:"0" max:"1000"` // of each job
+	Hours    float64        `flag:"hours" min:".25" max:"24"`   // of a steady run
+	TaskTime units.Duration `flag:"taskTime" min:"1s" max:"1h"` // of a map alone on its node
+	Times    string         `flag:"times" values:"fixed,stretched"`
+	Noise    float64        `flag:"noise" min:"0" max:".3"`   // of a task's load each time the kernel looks, share of it
+	Target   float64        `flag:"target" min:".1" max:"10"` // load a CPU
+	Runs     int            `flag:"runs" min:"1" max:"20"`
+	State    string         `flag:"state" values:"keep,fresh"` // over runs
+	Slots    string         `flag:"slots"`                     // of a node: none, nearest to the published tasks, or a number
+	Hints    string         `flag:"hints" values:"given,equal,shuffled"`
 	// of load-rule to assign a task: its parameter, or what starts the published tasks at the target
-	Chance string  `set:"chance" of:"given matched"`
-	Judged int     `set:"judged"`               // heartbeats after which learning judges a decision; 0: as its parameter says
-	Grep   float64 `set:"grep"`                 // tasks of Grep on a node at a load of 4
-	Tie    string  `set:"tie" of:"given other"` // class of equal products: as learning's parameter says, or the other
+	Chance string  `flag:"chance" values:"given,matched"`
+	Judged int     `flag:"judged" min:"0"`           // heartbeats after which learning judges a decision; 0: as its parameter says
+	Grep   float64 `flag:"grep" min:".1" max:"100"`  // tasks of Grep on a node at a load of 4
+	Tie    string  `flag:"tie" values:"given,other"` // class of equal products: as learning's parameter says, or the other
 }
 
 // standard is a run of 160 tasks of 60 s.
@@ -156,13 +157,7 @@ func (x *testbed) counts() (endMs, fromMs int64) {
 
 // With returns the testbed with one property changed.
 func (x testbed) With(name, value string) (paper.Setting, error) {
-	err := paper.SetField(&x, name, value)
-	if err == nil &&
-		(x.Maps > 100_000 || x.Reduces > 1000 || x.Hours < .25 || x.Hours > 24 ||
-			x.TaskTime < units.Duration(time.Second) || x.TaskTime > units.Duration(time.Hour) ||
-			x.Noise > .3 || x.Target < .1 || x.Target > 10 || x.Runs < 1 || x.Runs > 20 || x.Grep < .1 || x.Grep > 100) {
-		err = fmt.Errorf("out of range")
-	}
+	err := option.Set(option.Of(&x), name, value)
 	if err == nil {
 		_, bad := x.slotsOf(1)
 		_, err = x.jobs(0)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"heddle/harness/internal/units"
+	"heddle/harness/option"
 	"heddle/harness/paper"
 	"heddle/harness/sim"
 	"heddle/harness/sim/draw"
@@ -17,22 +18,22 @@ import (
 // testbed is the paper's cluster with the jobs of experiment A, which are all of
 // one size, or of experiment B, which are of five sizes.
 type testbed struct {
-	Experiment string         `set:"experiment" of:"A B"`
-	Jobs       int            `set:"jobs"`
-	Size       int            `set:"size"`     // maps of a job in experiment A
-	MapSlots   int            `set:"mapSlots"` // of a node; 0: 4 in experiment A and 2 in B
-	Layout     string         `set:"layout" of:"hot hotRack spread"`
-	Input      string         `set:"input" of:"drawn same"` // same: all seeds have the same blocks, in the same order of jobs
-	Order      string         `set:"order" of:"shuffled ascending descending"`
-	Arrival    string         `set:"arrival" of:"together apart poisson"`
-	Cores      float64        `set:"cores"` // of a node; 0: each task has one of its own
-	Map        units.Duration `set:"map"`
-	Reduce     units.Duration `set:"reduce"`
-	Block      units.Size     `set:"block"`
-	Link       units.Rate     `set:"link"`
-	Uplink     units.Rate     `set:"uplink"`
-	SlowStart  float64        `set:"slowstart"`
-	Beat       units.Duration `set:"beat"`
+	Experiment string         `flag:"experiment" values:"A,B"`
+	Jobs       int            `flag:"jobs" min:"1" max:"1000"`
+	Size       int            `flag:"size" min:"1" max:"10000"`   // maps of a job in experiment A
+	MapSlots   int            `flag:"mapSlots" min:"0" max:"100"` // of a node; 0: 4 in experiment A and 2 in B
+	Layout     string         `flag:"layout" values:"hot,hotRack,spread"`
+	Input      string         `flag:"input" values:"drawn,same"` // same: all seeds have the same blocks, in the same order of jobs
+	Order      string         `flag:"order" values:"shuffled,ascending,descending"`
+	Arrival    string         `flag:"arrival" values:"together,apart,poisson"`
+	Cores      float64        `flag:"cores" min:"0" max:"1e12"` // of a node; 0: each task has one of its own
+	Map        units.Duration `flag:"map" min:"1ms" max:"100h"`
+	Reduce     units.Duration `flag:"reduce" min:"0" max:"100h"`
+	Block      units.Size     `flag:"block" min:"1"`
+	Link       units.Rate     `flag:"link"`
+	Uplink     units.Rate     `flag:"uplink"`
+	SlowStart  float64        `flag:"slowstart" min:"0" max:"1"`
+	Beat       units.Duration `flag:"beat" min:"1ms"`
 }
 
 // standard has what the paper says, and where it is silent what modfair.go lists.
@@ -58,14 +59,7 @@ var container = state.Resource{MemoryMB: 200, VCores: 1}
 
 // With returns the testbed with one property changed.
 func (x testbed) With(name, value string) (paper.Setting, error) {
-	err := paper.SetField(&x, name, value)
-	if err == nil &&
-		(x.Jobs < 1 || x.Jobs > 1000 || x.Size < 1 || x.Size > 10_000 || x.MapSlots > 100 || x.SlowStart > 1 ||
-			x.Beat < units.Duration(time.Millisecond) ||
-			x.Map < units.Duration(time.Millisecond) || x.Map > units.Duration(100*time.Hour) ||
-			x.Reduce < 0 || x.Reduce > units.Duration(100*time.Hour) || x.Block < 1) {
-		err = fmt.Errorf("out of range")
-	}
+	err := option.Set(option.Of(&x), name, value)
 	return x, err
 }
 

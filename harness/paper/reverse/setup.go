@@ -8,6 +8,7 @@ import (
 	"heddle/harness/config"
 	"heddle/harness/internal/units"
 	"heddle/harness/measure"
+	"heddle/harness/option"
 	"heddle/harness/paper"
 	"heddle/harness/sim"
 	"heddle/harness/sim/draw"
@@ -19,18 +20,18 @@ import (
 // Experiment 1 has no other load. In experiment 2 it leaves slots on a sine, in
 // experiment 3 it also takes half of these in one interval of four.
 type cluster struct {
-	Experiment string         `set:"experiment" of:"1 2 3"`
-	Goals      string         `set:"goals" of:"tight mid relaxed"`
-	Load       float64        `set:"load"` // of the mean slots that the other load leaves
-	Jobs       int            `set:"jobs"`
-	Swing      units.Duration `set:"swing"` // period of the other load
-	Map        units.Duration `set:"map"`
-	MeanMaps   float64        `set:"maps"` // of a job
-	Told       string         `set:"told" of:"ahead none"`
-	Lag        units.Duration `set:"lag"`   // of what models are told of the other load
-	Noise      float64        `set:"noise"` // the same
-	Back       string         `set:"back" of:"ends kill"`
-	Error      string         `set:"error" of:"own present alike late"`
+	Experiment string         `flag:"experiment" values:"1,2,3"`
+	Goals      string         `flag:"goals" values:"tight,mid,relaxed"`
+	Load       float64        `flag:"load" min:"0.001" max:"10"` // of the mean slots that the other load leaves
+	Jobs       int            `flag:"jobs" min:"1" max:"100000"`
+	Swing      units.Duration `flag:"swing" min:"2m" max:"1000h"` // period of the other load
+	Map        units.Duration `flag:"map" min:"1s" max:"10h"`
+	MeanMaps   float64        `flag:"maps" min:"1" max:"10000"` // of a job
+	Told       string         `flag:"told" values:"ahead,none"`
+	Lag        units.Duration `flag:"lag" min:"0" max:"1000h"` // of what models are told of the other load
+	Noise      float64        `flag:"noise" min:"0" max:"1"`   // the same
+	Back       string         `flag:"back" values:"ends,kill"`
+	Error      string         `flag:"error" values:"own,present,alike,late"`
 }
 
 var standard = cluster{
@@ -50,13 +51,7 @@ var slot = state.Resource{MemoryMB: 1024, VCores: 1}
 
 // With returns the cluster with one property changed.
 func (x cluster) With(name, value string) (paper.Setting, error) {
-	err := paper.SetField(&x, name, value)
-	if err == nil && (x.Jobs < 1 || x.Jobs > 100_000 || !(x.Load > 0 && x.Load <= 10) || x.MeanMaps < 1 || x.MeanMaps > 10_000 ||
-		x.Swing < units.Duration(2*time.Minute) || x.Swing > units.Duration(1000*time.Hour) ||
-		x.Map < units.Duration(time.Second) || x.Map > units.Duration(10*time.Hour) ||
-		x.Lag < 0 || x.Lag > units.Duration(1000*time.Hour) || !(x.Noise >= 0 && x.Noise <= 1)) {
-		err = fmt.Errorf("out of range")
-	}
+	err := option.Set(option.Of(&x), name, value)
 	return x, err
 }
 

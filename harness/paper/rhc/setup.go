@@ -2,6 +2,7 @@ package rhc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -10,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"heddle/harness/option"
 	"heddle/harness/paper"
 	"heddle/harness/paper/rhc/policy"
 )
@@ -17,20 +19,20 @@ import (
 // monteCarlo is the simulation of section V-B: jobs come, get reduce slots, and hold them
 // until their map work is done. Reduce work itself takes no time.
 type monteCarlo struct {
-	Slots   int     `set:"slots"`
-	Jobs    int     `set:"jobs"`
-	Load    float64 `set:"load"` // jobs that come in the mean time in which one is served
-	Costs   string  `set:"costs" of:"real integer fromZero"`
-	Sizes   string  `set:"sizes" of:"uniform perReduce own even rare log"`
-	Rare    float64 `set:"rare"` // with sizes=rare, probability of a large job
-	Reduces string  `set:"reduces" of:"uniform ten"`
-	Service string  `set:"service" of:"exponential withSize size"`
-	Queue   string  `set:"queue" of:"sharing fifo none"`
-	List    string  `set:"list" of:"free all"`
-	Present string  `set:"present" of:"others all"`
-	Batch   int     `set:"batch"`                   // if above 0, jobs stay until so many have come, and then all leave
-	Cluster string  `set:"cluster" of:"none fig10"` // the cluster that is simulated instead
-	Links   string  `set:"links" of:"uneven even"`  // of that cluster's nodes
+	Slots   int     `flag:"slots" min:"10" max:"100000"`
+	Jobs    int     `flag:"jobs" min:"1" max:"10000000"`
+	Load    float64 `flag:"load" min:"0.00001" max:"0.99999"` // jobs that come in the mean time in which one is served
+	Costs   string  `flag:"costs" values:"real,integer,fromZero"`
+	Sizes   string  `flag:"sizes" values:"uniform,perReduce,own,even,rare,log"`
+	Rare    float64 `flag:"rare" min:"0" max:"1"` // with sizes=rare, probability of a large job
+	Reduces string  `flag:"reduces" values:"uniform,ten"`
+	Service string  `flag:"service" values:"exponential,withSize,size"`
+	Queue   string  `flag:"queue" values:"sharing,fifo,none"`
+	List    string  `flag:"list" values:"free,all"`
+	Present string  `flag:"present" values:"others,all"`
+	Batch   int     `flag:"batch" min:"0"`               // if above 0, jobs stay until so many have come, and then all leave
+	Cluster string  `flag:"cluster" values:"none,fig10"` // the cluster that is simulated instead
+	Links   string  `flag:"links" values:"uneven,even"`  // of that cluster's nodes
 }
 
 var standard = monteCarlo{
@@ -43,11 +45,9 @@ const mostReduces, largest = 10, 100
 
 // With returns the simulation with one property changed.
 func (x monteCarlo) With(name, value string) (paper.Setting, error) {
-	err := paper.SetField(&x, name, value)
-	if err == nil &&
-		(x.Slots < mostReduces || x.Slots > 100_000 || x.Jobs < 1 || x.Jobs > 10_000_000 || !(x.Load > 0) || x.Load >= 1 ||
-			x.Rare > 1 || x.Batch*mostReduces > x.Slots) {
-		err = fmt.Errorf("out of range")
+	err := option.Set(option.Of(&x), name, value)
+	if err == nil && x.Batch*mostReduces > x.Slots {
+		err = errors.New("out of range: a batch's jobs would not have slots for all their reduces")
 	}
 	return x, err
 }
@@ -72,10 +72,10 @@ var schedulers = map[string][]string{
 
 // parameters are those of all models.
 type parameters struct {
-	P    string `set:"p"` // window, known or a probability
-	Next string `set:"next" of:"same law"`
-	Tau  int    `set:"tau"`
-	Form string `set:"form" of:"exact printed"`
+	P    string `flag:"p"` // window, known or a probability
+	Next string `flag:"next" values:"same,law"`
+	Tau  int    `flag:"tau" min:"0"`
+	Form string `flag:"form" values:"exact,printed"`
 }
 
 // Check returns an error if a scheduler is not one of this paper's.
@@ -95,7 +95,7 @@ func (x monteCarlo) policy(s paper.Scheduler, seed uint64) (policy.Policy, error
 		if !slices.Contains(known, name) {
 			return nil, fmt.Errorf("model %s has no parameter %q", s.Model, name)
 		}
-		if err := paper.SetField(&p, name, value); err != nil {
+		if err := option.Set(option.Of(&p), name, value); err != nil {
 			return nil, fmt.Errorf("model %s: %s=%s: %w", s.Model, name, value, err)
 		}
 	}
