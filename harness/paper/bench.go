@@ -46,7 +46,6 @@ type Simulation struct {
 	Trained    int64 // number of maps that the model placed in training, all episodes together
 	TrainingMs float64
 	Stages     []*measure.Figures // of each stage, without lists of jobs and nodes
-	Curve      []CurvePoint
 	Times      MapTimes           // where the time of maps went, all stages together
 	Notes      map[string]float64 // figures of the model's own and of the setting's, of the last stage that has them
 	// Series are values inside the simulation, such as the load over time, in ascending
@@ -257,8 +256,10 @@ func (b *bench) runStages(stages []Stage, c Case, seed uint64) (Simulation, erro
 		}
 		s.Trained += p.trained
 		s.TrainingMs += p.trainingMs
-		if s.Curve == nil {
-			s.Curve = p.curve
+		for name, points := range p.curve {
+			if s.Series[name] == nil {
+				s.Series[name] = points
+			}
 		}
 	}
 	return s, nil

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"heddle/harness/stats"
+	"heddle/traces"
 )
 
 // A formula says in a paper's file what is computed from simulations, such as
@@ -46,9 +47,20 @@ var shareOf = map[string]Rate{
 
 // numberOf are the figures that are numbers.
 var numberOf = map[string]func(*Simulation) float64{
-	"time":     func(s *Simulation) float64 { return s.Seconds },
-	"least":    func(s *Simulation) float64 { return s.Least },
-	"mapStart": MapStart,
+	"time":  func(s *Simulation) float64 { return s.Seconds },
+	"least": func(s *Simulation) float64 { return s.Least },
+	// Where the time of a map went in the mean, in s: from its job's submission until it started; reading its input,
+	// spread over all maps; computing with a core of its own, and what that took longer.
+	"mapStart": perMap(func(t *MapTimes) float64 { return t.BeforeStart }), "fromCache": perMap(func(t *MapTimes) float64 { return t.Levels[traces.LevelCache].Read }),
+	"fromDisk":    perMap(func(t *MapTimes) float64 { return t.Levels[traces.LevelNode].Read }),
+	"overNetwork": perMap(func(t *MapTimes) float64 { return t.Levels[traces.LevelRack].Read + t.Levels[traces.LevelOff].Read }),
+	"computing":   perMap(func(t *MapTimes) float64 { return t.Computing }),
+	"forCores":    perMap(func(t *MapTimes) float64 { return t.all().Took - t.all().Read - t.Computing }),
+	// How many maps read at once on a node that reads, and the share of cores that are busy while maps run.
+	"readersAtOnce": func(s *Simulation) float64 { return s.Times.all().Read / s.Times.Reading },
+	"coresBusy":     func(s *Simulation) float64 { return 100 * s.Times.Computing / s.Times.Cores },
+	"remoteMs":      price(false, remote, local), "remotePct": price(true, remote, local),
+	"uncachedMs": price(false, disk, cached), "uncachedPct": price(true, disk, cached),
 }
 
 // estimators are the functions that give an estimate, of terms or of their values.
@@ -88,6 +100,10 @@ func init() { // not a literal, which would refer to itself through estimate
 		},
 		// mean is that over seeds, also of a difference.
 		"mean": func(s *scope, a []*formula) stats.Estimate { return stats.Mean(s.values(a[0])) },
+		// known is the mean over the seeds that have a value.
+		"known": func(s *scope, a []*formula) stats.Estimate {
+			return stats.Mean(slices.DeleteFunc(s.values(a[0]), math.IsNaN))
+		},
 		// oneMore has the interval of one more value, and not that of the mean.
 		"oneMore": func(s *scope, a []*formula) stats.Estimate {
 			e := stats.Mean(s.values(a[0]))
@@ -259,7 +275,7 @@ func threeOf(text string) (a, b, c string) {
 }
 
 // arity says how many arguments the functions of values have; all estimators have two but these.
-var arity = map[string]int{"logs": 2, "savings": 2, "oneMore": 1, "percent": 1, "abs": 1, "given": 1, "minus": 1, "mean": 1}
+var arity = map[string]int{"logs": 2, "savings": 2, "oneMore": 1, "percent": 1, "abs": 1, "given": 1, "minus": 1, "mean": 1, "known": 1}
 
 // ofTerms are the functions that look at the columns of terms.
 var ofTerms = map[string]bool{"logs": true, "savings": true, "savedEach": true, "percent": true, "given": true, "steadier": true}

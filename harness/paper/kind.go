@@ -21,6 +21,7 @@ const (
 	Bars   Kind = "bars"
 	Series Kind = "series"
 	CDF    Kind = "cdf"
+	Points Kind = "points" // a Line whose columns are the few points of the first scheduler's series in the first column
 )
 
 // Point is a value of a series: Y at the time or index X.

@@ -24,7 +24,7 @@ type lessons struct {
 type lesson struct {
 	learnt      []byte
 	assignments int64
-	curve       []CurvePoint
+	curve       map[string][]Point
 }
 
 // keptBytes limits the memory for lessons. The oldest go first; what they
@@ -105,30 +105,25 @@ func (l *lessons) keep(x *sched.Lesson) *lesson {
 	return kept
 }
 
-// CurvePoint is how well a model placed maps in training, as the mean over the
-// episodes since the point before.
-type CurvePoint struct {
-	Episodes            int // number of episodes up to this point
-	Cache, Local, Total float64
-}
-
-// curveOf returns the learning curve of a training, at 10, 20, 50, 100 and so
-// on episodes, and at its end.
-func curveOf(t *sched.Training) []CurvePoint {
-	var points []CurvePoint
-	var sum CurvePoint
+// curveOf returns how well a model placed maps in a training, as series over the episodes: at 10, 20, 50, 100 and so
+// on, and at its end, the mean over the episodes since the point before.
+func curveOf(t *sched.Training) map[string][]Point {
+	curve := map[string][]Point{}
+	var cache, local, total float64
 	from, next, step := 0, 10, 0
 	for i, e := range t.Episodes {
-		sum.Cache, sum.Local, sum.Total = sum.Cache+e.CacheRate, sum.Local+e.LocalRate, sum.Total+e.Return
+		cache, local, total = cache+e.CacheRate, local+e.LocalRate, total+e.Return
 		if n := i + 1; n == next || n == len(t.Episodes) {
 			of := float64(n - from)
-			points = append(points, CurvePoint{n, sum.Cache / of, sum.Local / of, sum.Total / of})
-			from, sum = n, CurvePoint{}
+			for name, y := range map[string]float64{"trainedCache": 100 * (cache / of), "trainedLocal": 100 * (local / of), "trainedReturn": total / of} {
+				curve[name] = append(curve[name], Point{X: float64(n), Y: y})
+			}
+			from, cache, local, total = n, 0, 0, 0
 			if n == next {
 				next = next * []int{4, 5, 4}[step] / 2 // 10, 20, 50, 100
 				step = (step + 1) % 3
 			}
 		}
 	}
-	return points
+	return curve
 }

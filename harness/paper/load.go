@@ -57,7 +57,7 @@ func Load(files fs.FS, c Program) (*Paper, error) {
 		return nil, fmt.Errorf("read paper %s: %w", f.Name, err)
 	}
 	p := &Paper{
-		Name: f.Name, Title: f.Title, Source: f.Source, Claimant: f.Claimant, Curves: f.Curves, Bars: f.Bars, Sized: f.Sized,
+		Name: f.Name, Title: f.Title, Source: f.Source, Claimant: f.Claimant, Bars: f.Bars, Sized: f.Sized,
 		Setup: c.Setup, Figures: c.Figures, Explain: c.Explain, Numbers: numbers, Experiments: experiments{files},
 	}
 	l := &loader{Paper: p, code: &c}

@@ -40,7 +40,6 @@ func TestLoadFaults(t *testing.T) {
 		"measures: [{name: M, is: 'time[d: Mine] / {f1; Mine; small}'}]":                `no number "f1; Mine; small"`,
 		"claims: [{id: C, asks: [{is: 1, least: 3, most: 2}]}]":                         "least 3, most 2",
 		"claims: [{id: C, asks: [{is: 1, within: [3, 2]}]}]":                            "within [3 2]",
-		"curves: none":                                       `columns, "none": not known: there are d`,
 		"claims: [{id: C}]":                                  "asks for nothing",
 		"claims: [{id: C, kind: odd, go: away}]":             `kind "odd"`,
 		"claims: [{id: C, go: away}]":                        `no effects "away"`,
@@ -72,7 +71,7 @@ func TestLoadFaults(t *testing.T) {
 			t.Errorf("a paper with the name %s: %v", name, err)
 		}
 	}
-	for designs, want := range map[string]string{"[{id: d, like: e}]": `like "e"`, "[{id: d}]\ncurves: d": `columns, "d"`, "[{id: d, like: e}, {id: e, columns: {a: {}}}]": `like "e"`} {
+	for designs, want := range map[string]string{"[{id: d, like: e}]": `like "e"`, "[{id: d, like: e}, {id: e, columns: {a: {}}}]": `like "e"`} {
 		files := fstest.MapFS{
 			PaperFile:   {Data: []byte("name: x\ntitle: X\nclaimant: Mine\nschedulers: [{label: Mine, model: fifo}]\ndesigns: " + designs + "\n")},
 			NumbersFile: {Data: []byte(someNumbers)},

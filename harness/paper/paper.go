@@ -71,7 +71,6 @@ type Paper struct {
 	NotJudged []NotJudged
 	Numbers   Numbers   // what the paper states, for figures and claims
 	Measures  []Measure // what a matrix shows of each reading, besides the claims
-	Curves    string    // design in whose first column the claimant's training is shown; "" if it does not train
 	// Explain returns a paragraph that says what explains the paper's results, from
 	// the data of a reading. It may be nil.
 	Explain func(*Data) string
@@ -415,14 +414,6 @@ func (p *Paper) Run(ctx context.Context, o Options) (*Report, error) {
 			return nil, err
 		}
 		r.Criteria = append(r.Criteria, *c)
-	}
-	if p.Curves != "" && len(o.Parts) == 0 {
-		if f := d.curves(p.Curves); f != nil {
-			r.Figures = append(r.Figures, f)
-		}
-		if d.err != nil {
-			return nil, d.err
-		}
 	}
 	if p.Explain != nil && len(o.Parts) == 0 {
 		r.Summary = p.Explain(d)

@@ -107,7 +107,6 @@ func fake() *Paper {
 		Measures: []Measure{{Name: "cache rate", Unit: "%", Of: func(d *Data) stats.Estimate {
 			return stats.MeanShare(d.Grid("sizes", "Mine").Shares("Mine", CacheRate))
 		}}},
-		Curves: "sizes",
 	}
 }
 
@@ -205,8 +204,9 @@ func TestLessons(t *testing.T) {
 					t.Errorf("%d episodes, maps of %d ms, seed %d: taught together it differs (-alone +together):\n%s", n, ms, k, diff)
 				}
 			}
-			if want[0].Trained != int64(n*12) || len(want[0].Curve) == 0 || want[0].Curve[len(want[0].Curve)-1].Episodes != n {
-				t.Errorf("%d episodes of 12 maps: %d maps placed in training, curve %v", n, want[0].Trained, want[0].Curve)
+			curve := want[0].Series["trainedLocal"]
+			if want[0].Trained != int64(n*12) || len(curve) == 0 || curve[len(curve)-1].X != float64(n) {
+				t.Errorf("%d episodes of 12 maps: %d maps placed in training, curve %v", n, want[0].Trained, curve)
 			}
 		}
 	}
@@ -490,8 +490,12 @@ func TestPictures(t *testing.T) {
 	b := testBench(t, 3)
 	d, err := fake().data(b, Reading{Name: AsPrinted}, map[string]string{"clqlmrs.episodes": "200"}, nil)
 	check(t, err)
-	f := d.curves("sizes")
-	if d.err != nil || f == nil || !slices.Equal(f.Columns, []string{"10", "20", "50", "100", "200"}) || len(f.Rows) != 3 {
+	part := Part{
+		ID: "training", Unit: "%", Design: "sizes", Kind: Points, Schedulers: []string{"Mine"},
+		Rows: []Row{{Suffix: "cache", Is: "trainedCache"}, {Suffix: "local", Is: "trainedLocal"}},
+	}
+	f := part.figure(d)
+	if d.err != nil || !slices.Equal(f.Columns, []string{"10", "20", "50", "100", "200"}) || len(f.Rows) != 2 || len(f.Rows[1].Cells) != 5 {
 		t.Fatalf("the learning curve: %+v, error %v", f, d.err)
 	}
 	dir := t.TempDir()

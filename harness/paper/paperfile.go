@@ -17,19 +17,19 @@ import (
 // paperFile is a paper's file. Lists of lists are rows: of a fact its item, what it is and why; of an
 // axis's value the value, its mark and why; of what is not judged what the paper says and why.
 type paperFile struct {
-	Name, Title, Source, Claimant, Curves string
-	Setup                                 map[string]string // properties of the Testbed, for a paper without a set-up of its own
-	Facts                                 [][]string
-	Schedulers, Controls                  []schedulerFile
-	Bars                                  []string
-	Axes                                  []axisFile
-	Readings                              ordered[map[string]string]
-	Designs                               []designFile
-	Figures                               []figureFile
-	Claims                                []claimFile
-	NotJudged                             [][]string `yaml:"notJudged"`
-	Measures                              []measureFile
-	Sized                                 Sized
+	Name, Title, Source, Claimant string
+	Setup                         map[string]string // properties of the Testbed, for a paper without a set-up of its own
+	Facts                         [][]string
+	Schedulers, Controls          []schedulerFile
+	Bars                          []string
+	Axes                          []axisFile
+	Readings                      ordered[map[string]string]
+	Designs                       []designFile
+	Figures                       []figureFile
+	Claims                        []claimFile
+	NotJudged                     [][]string `yaml:"notJudged"`
+	Measures                      []measureFile
+	Sized                         Sized
 }
 
 // readPaperFile reads a paper's file, which may be a stranger's.
@@ -214,16 +214,6 @@ func (o *ordered[T]) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
-// withColumns are the designs that have columns.
-func (p *Paper) withColumns() (ids []string) {
-	for _, x := range p.Designs {
-		if len(x.Columns) > 0 {
-			ids = append(ids, x.ID)
-		}
-	}
-	return ids
-}
-
 // check says what is wrong with names in a paper's file: a paper is not simulated with some of it.
 func (l *loader) check(f *paperFile) {
 	var labels, parts []string
@@ -241,9 +231,6 @@ func (l *loader) check(f *paperFile) {
 		}
 	}
 	l.at = "the paper"
-	if l.Curves != "" {
-		known("curves, of a design with columns,", []string{l.Curves}, l.withColumns())
-	}
 	known("claimant", []string{l.Claimant}, labels)
 	known("bar", l.Bars, labels)
 	for _, a := range l.Axes {
@@ -258,7 +245,7 @@ func (l *loader) check(f *paperFile) {
 	for _, x := range f.Figures {
 		l.at = "figure " + x.ID
 		parts = append(parts, x.ID)
-		known("kind", []string{string(x.Kind)}, []string{"", string(Line), string(Bars), string(Series), string(CDF)})
+		known("kind", []string{string(x.Kind)}, []string{"", string(Line), string(Bars), string(Series), string(CDF), string(Points)})
 	}
 	for _, x := range f.Claims {
 		l.at = "claim " + x.ID

@@ -43,7 +43,7 @@ type player struct {
 	readyAt      int64   // time in ns before which nothing is decided, since the model is in training
 	trained      int64
 	trainingMs   float64
-	curve        []CurvePoint
+	curve        map[string][]Point
 	err          error // first error of a training
 }
 

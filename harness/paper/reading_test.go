@@ -182,21 +182,23 @@ func TestCurve(t *testing.T) {
 	for i := range 230 {
 		training.Episodes = append(training.Episodes, sched.Episode{CacheRate: float64(i), LocalRate: 1, Return: -float64(i)})
 	}
-	var at []int
-	from := 0
-	for _, p := range curveOf(training) {
-		at = append(at, p.Episodes)
-		if mean := float64(from+p.Episodes-1) / 2; p.Cache != mean || p.Total != -mean || p.Local != 1 {
-			t.Errorf("%+v: want the mean of episodes %d to %d, %v", p, from, p.Episodes-1, mean)
+	var at []float64
+	from := 0.0
+	curve := curveOf(training)
+	for i, p := range curve["trainedReturn"] {
+		at = append(at, p.X)
+		mean := (from + p.X - 1) / 2
+		if cache, local := curve["trainedCache"][i].Y, curve["trainedLocal"][i].Y; cache != 100*mean || p.Y != -mean || local != 100 {
+			t.Errorf("%v, %v, %+v: want the mean of episodes %v to %v, %v", cache, local, p, from, p.X-1, mean)
 		}
-		from = p.Episodes
+		from = p.X
 	}
-	if !slices.Equal(at, []int{10, 20, 50, 100, 200, 230}) {
+	if !slices.Equal(at, []float64{10, 20, 50, 100, 200, 230}) {
 		t.Errorf("points at %v", at)
 	}
 	for n, want := range map[int]string{0: "[]", 1: "[1]", 9: "[9]", 10: "[10]", 11: "[10 11]"} {
-		points := curveOf(&sched.Training{Episodes: training.Episodes[:n]})
-		if got := fmt.Sprint(each(points, func(p *CurvePoint) int { return p.Episodes })); got != want {
+		points := curveOf(&sched.Training{Episodes: training.Episodes[:n]})["trainedLocal"]
+		if got := fmt.Sprint(each(points, func(p *Point) float64 { return p.X })); got != want {
 			t.Errorf("%d episodes: points at %s, want %s", n, got, want)
 		}
 	}

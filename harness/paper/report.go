@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
-	"math"
 	"slices"
 	"strings"
 
@@ -99,8 +98,12 @@ func (p *Part) figure(d *Data) *Figure {
 	if d.err != nil {
 		return f
 	}
-	if f.Kind == Series || f.Kind == CDF {
+	switch f.Kind {
+	case Series, CDF:
 		f.follow(p, g)
+	case Points:
+		f.points(p, g)
+		return f
 	}
 	for _, row := range p.Rows {
 		is, err := row.formula()
@@ -137,71 +140,30 @@ func (r *Row) formula() (*formula, error) {
 	return parseFormula(r.Is)
 }
 
-// curves returns the figure of the claimant's training in the first column of a
-// design. It is nil if the claimant was not trained for that job alone.
-func (d *Data) curves(design string) *Figure {
-	g := d.Grid(design, d.paper.Claimant)
-	if d.err != nil {
-		return nil
+// points fills a figure of kind Points: a row for each series that a row of the part names, with the mean
+// over seeds at each point of the first scheduler in the first column.
+func (f *Figure) points(p *Part, g *Grid) {
+	f.Kind, f.X, f.Columns = Line, p.X, []string{}
+	if len(p.Schedulers) == 0 || len(g.Columns) == 0 {
+		return
 	}
-	trials := g.at(d.paper.Claimant, []int{0})[0]
-	points := trials[0].Curve
-	if len(points) == 0 {
-		return nil
-	}
-	largest := 0.0 // of the mean returns: what the most is that a reward can sum up to depends on the reading
-	for k := range points {
-		largest = max(largest, math.Abs(meanOf(trials, func(s *Simulation) float64 {
-			if k < len(s.Curve) {
-				return s.Curve[k].Total
+	trials := g.at(p.Schedulers[0], nil)[0]
+	for i, row := range p.Rows {
+		r := FigureRow{Name: row.Suffix}
+		for k, at := range trials[0].Series[row.Is] {
+			if i == 0 {
+				f.Columns = append(f.Columns, fmt.Sprint(at.X))
 			}
-			return 0
-		})))
-	}
-	f := &Figure{
-		ID:    "training",
-		Kind:  Line,
-		Title: "How " + d.paper.Claimant + " learns: " + g.Columns[0],
-		Unit:  "%",
-		X:     "episodes of training",
-	}
-	for _, x := range []struct {
-		name string
-		of   func(CurvePoint) float64
-	}{
-		{"cache-local", func(p CurvePoint) float64 { return 100 * p.Cache }},
-		{"cache- or node-local", func(p CurvePoint) float64 { return 100 * p.Local }},
-		{"return, of its largest mean", func(p CurvePoint) float64 { return 100 * p.Total / cmp.Or(largest, 1) }},
-	} {
-		row := FigureRow{Name: x.name}
-		for k := range points {
 			of := []float64{}
-			for i := range trials {
-				if k < len(trials[i].Curve) {
-					of = append(of, x.of(trials[i].Curve[k]))
+			for _, s := range trials {
+				if list := s.Series[row.Is]; k < len(list) {
+					of = append(of, list[k].Y)
 				}
 			}
-			row.Cells = append(row.Cells, CellOf(stats.Mean(of)))
+			r.Cells = append(r.Cells, CellOf(stats.Mean(of)))
 		}
-		f.Rows = append(f.Rows, row)
+		f.Rows = append(f.Rows, r)
 	}
-	for _, p := range points {
-		f.Columns = append(f.Columns, fmt.Sprint(p.Episodes))
-	}
-	f.Notes = []string{
-		fmt.Sprintf(
-			"Each point is the mean since the one before, with what is still tried at random. The trainings of one job placed %s maps.",
-			number(meanOf(trials, func(s *Simulation) float64 { return float64(s.Trained) })),
-		),
-	}
-	if ms := meanOf(trials, func(s *Simulation) float64 { return s.TrainingMs }); ms > 0 {
-		f.Notes = append(f.Notes, fmt.Sprintf("In this reading a job waits %s s for its training.", number(ms/1000)))
-	}
-	return f
-}
-
-func meanOf(trials []Simulation, of func(*Simulation) float64) float64 {
-	return stats.Mean(each(trials, of)).Value
 }
 
 // all gives everything that was simulated for figures, claims and controls, once: each

@@ -2,13 +2,10 @@ package paper
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-	"strings"
 
 	"heddle/harness/sim"
 	"heddle/harness/state"
-	"heddle/harness/stats"
 	"heddle/traces"
 )
 
@@ -102,110 +99,35 @@ func (l LevelTimes) plus(o LevelTimes) LevelTimes {
 	return LevelTimes{l.Maps + o.Maps, l.Took + o.Took, l.Read + o.Read}
 }
 
-// MapStart returns when a map of a simulation started in the mean, in s after its job's
-// submission.
-func MapStart(s *Simulation) float64 { return s.Times.BeforeStart / 1000 / float64(s.Times.all().Maps) }
-
-// MapTime is where the time of a map went in the mean over a simulation's maps, in s.
-type MapTime struct {
-	BeforeStart                          float64 // from its job's submission until it started: for the ApplicationMaster, and a container
-	FromCache, FromDisk, OverNetwork     float64 // reading its input, spread over all maps
-	Computing, ForCores                  float64 // computing with a core of its own, and what it took longer
-	ReadersAtOnce, CoresBusyPct, Seconds float64 // maps that read at once on a node that reads; cores busy while maps ran; of the job
+// perMap is a time of a simulation's maps, in s for each of them.
+func perMap(of func(*MapTimes) float64) func(*Simulation) float64 {
+	return func(s *Simulation) float64 { return of(&s.Times) / 1000 / float64(s.Times.all().Maps) }
 }
 
-// mapTimeOf returns where the time of a simulation's maps went.
-func mapTimeOf(s *Simulation) MapTime {
-	t, all := &s.Times, s.Times.all()
-	n := 1000 * float64(all.Maps)
-	return MapTime{
-		BeforeStart: t.BeforeStart / n, FromCache: t.Levels[traces.LevelCache].Read / n, FromDisk: t.Levels[traces.LevelNode].Read / n,
-		OverNetwork: (t.Levels[traces.LevelRack].Read + t.Levels[traces.LevelOff].Read) / n,
-		Computing:   t.Computing / n, ForCores: (all.Took - all.Read - t.Computing) / n,
-		ReadersAtOnce: all.Read / t.Reading, CoresBusyPct: 100 * t.Computing / t.Cores, Seconds: s.Seconds,
-	}
-}
-
-// WhereTimeGoes returns a sentence for each scheduler that says where the time of its maps
-// went in each of the given columns of a design, and one that says how far the maps run in lock step:
-// read together, while cores are idle, and then compute together.
-func (d *Data) WhereTimeGoes(design string, columns []int, labels ...string) string {
-	g := d.Grid(design, labels...)
-	if d.err != nil {
-		return ""
-	}
-	var list []string
-	for i := range len(columns) * len(labels) {
-		column, label := columns[i/len(labels)], labels[i%len(labels)]
-		mean := func(of func(*MapTime) float64) string {
-			return number(stats.Mean(g.Mean(label, func(s *Simulation) float64 { x := mapTimeOf(s); return of(&x) }, column)).Value)
+// price is what a map of the far group takes longer than one of the near group: in ms, or in percent.
+// It is not a number without maps of both.
+func price(percent bool, far, near []traces.Level) func(*Simulation) float64 {
+	return func(s *Simulation) float64 {
+		took := func(levels []traces.Level) float64 {
+			var sum LevelTimes
+			for _, l := range levels {
+				sum = sum.plus(s.Times.Levels[l])
+			}
+			return sum.Took / float64(sum.Maps)
 		}
-		list = append(
-			list,
-			fmt.Sprintf(
-				"%s, %s: the job takes %s s. A map starts after %s s; it reads %s s from a cache, %s s from a disk and %s s over the network, "+
-					"computes %s s and waits %s s for a core. %s maps read at once on a node that reads, and cores are busy for %s %% of the time in "+
-					"which maps run.",
-				g.Column(column),
-				label,
-				mean(func(x *MapTime) float64 { return x.Seconds }),
-				mean(func(x *MapTime) float64 { return x.BeforeStart }),
-				mean(
-					func(x *MapTime) float64 { return x.FromCache },
-				),
-				mean(func(x *MapTime) float64 { return x.FromDisk }),
-				mean(func(x *MapTime) float64 { return x.OverNetwork }),
-				mean(func(x *MapTime) float64 { return x.Computing }),
-				mean(func(x *MapTime) float64 { return x.ForCores }),
-				mean(func(x *MapTime) float64 { return x.ReadersAtOnce }),
-				mean(func(x *MapTime) float64 { return x.CoresBusyPct }),
-			),
-		)
+		a, b := took(far), took(near)
+		if percent {
+			return 100 * (a/b - 1)
+		}
+		return a - b
 	}
-	return strings.Join(list, "\n")
 }
 
-// Priced is a pair of groups of maps, whose times are compared.
-type Priced struct {
-	Name      string
-	far, near []traces.Level
-}
-
-// What a map takes longer: if its input is on another node instead of on its own, and if
-// it is on a disk of its node instead of in its cache.
+// What is compared for a price: whether a map's input is on another node or on its own, and whether it is
+// on a disk of its node or in its cache.
 var (
-	RemoteMap = Priced{
-		"price of a remote map",
-		[]traces.Level{traces.LevelRack, traces.LevelOff},
-		[]traces.Level{traces.LevelCache, traces.LevelNode},
-	}
-	UncachedMap = Priced{"price of an uncached map", []traces.Level{traces.LevelNode}, []traces.Level{traces.LevelCache}}
+	remote = []traces.Level{traces.LevelRack, traces.LevelOff}
+	local  = []traces.Level{traces.LevelCache, traces.LevelNode}
+	disk   = local[1:]
+	cached = local[:1]
 )
-
-// Price returns what a map of the far group takes longer than one of the near group, in
-// ms and in percent, over all columns of a design. Simulations that lack one of the groups
-// do not count.
-func (d *Data) Price(design, label string, x Priced) (ms, percent stats.Estimate) {
-	var more, part []float64
-	g := d.Grid(design, label)
-	for i := range d.bench.seeds {
-		sumMs, sumPct, n := 0.0, 0.0, 0.0
-		for _, trials := range g.at(label, nil) {
-			of := func(levels []traces.Level) (sum LevelTimes) {
-				for _, l := range levels {
-					sum = sum.plus(trials[i].Times.Levels[l])
-				}
-				return sum
-			}
-			far, near := of(x.far), of(x.near)
-			if far.Maps > 0 && near.Maps > 0 {
-				a, b := far.Took/float64(far.Maps), near.Took/float64(near.Maps)
-				sumMs, sumPct, n = sumMs+a-b, sumPct+100*(a/b-1), n+1
-			}
-		}
-		if n > 0 {
-			more, part = append(more, sumMs/n), append(part, sumPct/n)
-		}
-	}
-	return stats.Mean(more), stats.Mean(part)
-}

@@ -16,7 +16,6 @@ func explain(d *paper.Data) string {
 	gain := func(a, b string) string {
 		return fmt.Sprintf("%s in A and %s in B", paper.Text(savedIn(d, "A", a, b), "%"), paper.Text(savedIn(d, "B", a, b), "%"))
 	}
-	_, price := d.Price("A", original, paper.RemoteMap)
 	return strings.Join([]string{
 		fmt.Sprintf(
 			"Against Original, Modified saves %s of the mean turnaround; the paper has %.1f and %.1f.",
@@ -30,7 +29,7 @@ func explain(d *paper.Data) string {
 		d.Filled("FIFO takes <100 * time[B: FIFO] / time[B: Modified]> % of the mean turnaround of Modified in B (F3): jobs of similar size " +
 			"end earlier in the mean one after the other than if they share slots."),
 		layout(d),
-		fmt.Sprintf("A map whose input is on another node takes %s longer.", paper.Text(price, "%")),
+		fmt.Sprintf("A map whose input is on another node takes %s longer.", paper.Text(d.Estimate("known(remotePct[A: "+original+"])"), "%")),
 		ceiling(d),
 	}, " ")
 }

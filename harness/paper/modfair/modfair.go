@@ -38,12 +38,6 @@ func Paper() *paper.Paper {
 			"unsharedTime": func(s *paper.Simulation) float64 { return 100 - sharedTime(s) },
 		},
 		Effects: map[string]func(*paper.Data) []paper.Effect{"mostCells": mostCells, "growth": growth, "gainBySize": gainBySize},
-		Estimates: map[string]func(*paper.Data, string) stats.Estimate{
-			"remotePct": func(d *paper.Data, _ string) stats.Estimate {
-				_, pct := d.Price("A", original, paper.RemoteMap)
-				return pct
-			},
-		},
 		Compute: map[string]func(*paper.Data) ([]string, []paper.FigureRow){
 			"waterfall": changes(original, "m1 alone", "m1+m2", "m1+m2+m3", "without m5", modified),
 			"ablation":  changes(ablated()...),
