@@ -13,11 +13,10 @@
 package external
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
-	"strconv"
 	"time"
 
 	"heddle/harness/sched"
@@ -33,6 +32,9 @@ const DecisionLimit = 10 * time.Second
 // startLimit is how long a program may take at least to start and to say hello.
 const startLimit = time.Minute
 
+// mostEvents is how many events wait for a node with room at most.
+const mostEvents = 5000
+
 // Options say which program decides.
 type Options struct {
 	Command []string      // the program and its arguments
@@ -47,7 +49,7 @@ type Model struct {
 	options Options
 	process *process // nil: it was not started, or has ended
 	seen    seen
-	events  []byte
+	events  []event
 	hears   bool // the program wants events
 	failed  error
 	ended   bool
@@ -90,14 +92,17 @@ func (m *Model) Start() error {
 	if m.process, err = start(m.options.Command); err != nil {
 		return m.fail(err)
 	}
-	line := []byte(`{"hello":` + strconv.Itoa(protocol) + `,"seed":` + strconv.FormatUint(m.options.Seed, 10) + `,"params":{`)
-	for i, name := range slices.Sorted(maps.Keys(m.options.Params)) {
-		if i > 0 {
-			line = append(line, ',')
-		}
-		line = appendText(append(appendText(line, name), ':'), m.options.Params[name])
+	params := sched.Params{} // never nil
+	maps.Copy(params, m.options.Params)
+	line, err := json.Marshal(struct {
+		Hello  int          `json:"hello"`
+		Seed   uint64       `json:"seed"`
+		Params sched.Params `json:"params"`
+	}{protocol, m.options.Seed, params})
+	if err != nil {
+		return m.fail(err)
 	}
-	said, err := m.process.exchange(append(line, "}}\n"...), max(m.options.Limit, startLimit))
+	said, err := m.process.exchange(line, max(m.options.Limit, startLimit))
 	if err != nil {
 		return m.fail(fmt.Errorf("hello: %w", err))
 	}
@@ -148,8 +153,8 @@ func (m *Model) Observe(v *state.View, e sched.Event) {
 	if !m.hears {
 		return
 	}
-	m.events = appendEvent(m.events, v.Now(), e)
-	if len(m.events) > maxLine/2 { // much happens, and no node has room
+	m.events = append(m.events, eventOf(v.Now(), e))
+	if len(m.events) == mostEvents { // much happens, and no node has room
 		m.decide(v, state.None, nil)
 	}
 }
@@ -170,7 +175,11 @@ func (m *Model) Round(v *state.View, free []state.NodeID, out []sched.Decision) 
 func (m *Model) decide(v *state.View, n state.NodeID, out []sched.Decision) []sched.Decision {
 	began := time.Now()
 	m.cost.Requests++
-	line := m.seen.request(v, m.cost.Requests, n, m.events)
+	line, err := m.seen.request(v, m.cost.Requests, n, m.events)
+	if err != nil {
+		_ = m.fail(err)
+		return out
+	}
 	m.events = m.events[:0]
 	sent := time.Now()
 	said, err := m.process.exchange(line, m.options.Limit)

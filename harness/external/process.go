@@ -85,7 +85,7 @@ func (p *process) exchange(line []byte, limit time.Duration) ([]byte, error) {
 	if err := errors.Join(p.to.SetWriteDeadline(end), p.from.SetReadDeadline(end)); err != nil {
 		return nil, err
 	}
-	if _, err := p.to.Write(line); err != nil {
+	if _, err := p.to.Write(append(line, '\n')); err != nil {
 		if errors.Is(err, os.ErrDeadlineExceeded) {
 			return nil, fmt.Errorf("the program read nothing for %v", limit)
 		}
@@ -129,7 +129,7 @@ func (p *process) read() ([]byte, error) {
 // own count, in seconds.
 func (p *process) end() (seconds float64, err error) {
 	var last farewell
-	line, err := p.exchange([]byte("{\"bye\":true}\n"), endLimit)
+	line, err := p.exchange([]byte(`{"bye":true}`), endLimit)
 	p.to.Close()
 	switch {
 	case errors.Is(err, errEnded): // it has nothing to say

@@ -1,19 +1,88 @@
 package external
 
 import (
+	"encoding/json"
 	"math"
 	"slices"
-	"strconv"
-	"unicode/utf8"
 
 	"heddle/harness/sched"
 	"heddle/harness/state"
 )
 
-// seen is what the program knows: the View at the last request. A request has what
-// differs from it.
+// request is a line that asks, with what differs in the View from the last one.
+type request struct {
+	Ask         int64         `json:"ask"`
+	Now         int64         `json:"now"`
+	Node        *state.NodeID `json:"node,omitempty"`
+	LateBinding *bool         `json:"lateBinding,omitempty"`
+	Racks       []string      `json:"racks,omitempty"`
+	Nodes       []nodeChange  `json:"nodes,omitempty"`
+	Ended       []state.JobID `json:"ended,omitempty"`
+	Jobs        []jobChange   `json:"jobs,omitempty"`
+	Events      []event       `json:"events,omitempty"`
+}
+
+type nodeChange struct {
+	ID   state.NodeID  `json:"id"`
+	Name string        `json:"name,omitempty"`
+	Rack *state.RackID `json:"rack,omitempty"`
+	nodeState
+	Slots *pair `json:"slots,omitempty"`
+}
+
+type nodeState struct {
+	Up       bool `json:"up"`
+	Room     bool `json:"room"`
+	Free     pair `json:"free"`
+	Capacity pair `json:"capacity"`
+}
+
+// pair is two numbers: of memory and cores, or of maps and reduces.
+type pair [2]int32
+
+func pairOf(r state.Resource) pair { return pair{r.MemoryMB, r.VCores} }
+
+type jobChange struct {
+	ID state.JobID `json:"id"`
+	*terms
+	Priority *int32        `json:"priority,omitempty"`
+	Inputs   [][]any       `json:"inputs,omitempty"` // number of the map, and lists of nodes
+	Used     pair          `json:"used"`
+	Running  pair          `json:"running"`
+	Done     pair          `json:"done"`
+	Waiting  []tasks       `json:"waiting,omitempty"`
+	Runs     []pair        `json:"runs,omitempty"`
+	Rest     []tasks       `json:"rest,omitempty"`
+	Rerun    *state.TaskID `json:"rerun,omitempty"`
+}
+
+// tasks are the first and the last of a range.
+type tasks [2]state.TaskID
+
+// terms are what stays the same while a job is there.
+type terms struct {
+	Name      string  `json:"name"`
+	Queue     string  `json:"queue"`
+	Pool      string  `json:"pool"`
+	Weight    float64 `json:"weight"`
+	Submitted int64   `json:"submitted"`
+	Deadline  *int64  `json:"deadline,omitempty"`
+	Price     float64 `json:"price,omitempty"`
+	Tasks     pair    `json:"tasks"`
+	Sizes     [2]pair `json:"sizes"`
+}
+
+type event struct {
+	What   string        `json:"what"`
+	Now    int64         `json:"now"`
+	Job    state.JobID   `json:"job"`
+	Task   *state.TaskID `json:"task,omitempty"`
+	Node   *state.NodeID `json:"node,omitempty"`
+	Failed bool          `json:"failed,omitempty"`
+}
+
+// seen is what the program knows: the View at the last request.
 type seen struct {
-	line    []byte
 	begun   bool
 	racks   int
 	nodes   []seenNode
@@ -21,15 +90,12 @@ type seen struct {
 	active  []state.JobID
 	since   uint64 // version of the View's changes
 	changed []state.JobID
-	spans   [2]spans // the tasks of a job that wait now, and those that neither wait nor run
-	runs    []byte
 	cached  []state.NodeID
 }
 
 type seenNode struct {
-	up, room       bool
-	free, capacity state.Resource
-	slots          [2]int32
+	nodeState
+	slots pair
 }
 
 type seenJob struct {
@@ -49,29 +115,6 @@ const (
 	neither = -2
 )
 
-// spans are ranges of task ids as JSON.
-type spans struct {
-	text     []byte
-	from, to state.TaskID
-	open     bool
-}
-
-func (s *spans) add(t state.TaskID) {
-	if s.open && t == s.to+1 {
-		s.to = t
-		return
-	}
-	s.end()
-	s.from, s.to, s.open = t, t, true
-}
-
-func (s *spans) end() {
-	if s.open {
-		s.text = appendPair(appendComma(s.text), int64(s.from), int64(s.to))
-		s.open = false
-	}
-}
-
 // note remembers jobs that an event is about: which of their tasks run may have changed.
 func (s *seen) note(e sched.Event) {
 	id := e.Job
@@ -83,73 +126,50 @@ func (s *seen) note(e sched.Event) {
 	}
 }
 
-// request returns a request with what changed in the View. The slice is valid until the
-// next call.
-func (s *seen) request(v *state.View, number int64, n state.NodeID, events []byte) []byte {
-	b := appendInt(s.line[:0], `{"ask":`, number)
-	b = appendInt(b, `,"now":`, v.Now())
+// request returns a request with what changed in the View.
+func (s *seen) request(v *state.View, number int64, n state.NodeID, events []event) ([]byte, error) {
+	r := request{Ask: number, Now: v.Now(), Nodes: s.nodeChanges(v), Ended: s.ended(v), Jobs: s.jobChanges(v), Events: events}
 	if n != state.None {
-		b = appendInt(b, `,"node":`, n)
+		r.Node = &n
 	}
 	if !s.begun {
-		b = strconv.AppendBool(append(b, `,"lateBinding":`...), v.LateBinding())
+		s.begun, r.LateBinding = true, new(v.LateBinding())
 	}
-	if s.racks < v.Racks() {
-		b = append(b, `,"racks":[`...)
-		for ; s.racks < v.Racks(); s.racks++ {
-			b = appendText(appendComma(b), v.RackName(state.RackID(s.racks)))
-		}
-		b = append(b, ']')
+	for ; s.racks < v.Racks(); s.racks++ {
+		r.Racks = append(r.Racks, v.RackName(state.RackID(s.racks)))
 	}
-	b = s.appendNodes(b, v)
-	b = s.appendJobs(b, v)
-	if len(events) > 0 {
-		b = append(append(append(b, `,"events":[`...), events...), ']')
-	}
-	s.begun = true
-	s.line = append(b, '}', '\n')
-	return s.line
+	return json.Marshal(r)
 }
 
-func (s *seen) appendNodes(b []byte, v *state.View) []byte {
-	start := len(b)
-	b = append(b, `,"nodes":[`...)
-	empty := len(b)
+func (s *seen) nodeChanges(v *state.View) (list []nodeChange) {
 	for i := range v.Nodes() {
 		n := state.NodeID(i)
-		now := seenNode{v.Up(n), v.HasRoom(n), v.Free(n), v.Capacity(n), [2]int32{v.FreeSlots(n, state.Map), v.FreeSlots(n, state.Reduce)}}
+		now := seenNode{
+			nodeState{v.Up(n), v.HasRoom(n), pairOf(v.Free(n)), pairOf(v.Capacity(n))},
+			pair{v.FreeSlots(n, state.Map), v.FreeSlots(n, state.Reduce)},
+		}
 		isNew := i == len(s.nodes)
 		if isNew {
-			s.nodes = append(s.nodes, seenNode{})
-		}
-		if s.nodes[i] == now && !isNew {
+			s.nodes = append(s.nodes, now)
+		} else if s.nodes[i] == now {
 			continue
 		}
 		s.nodes[i] = now
-		b = appendInt(appendComma(b), `{"id":`, i)
+		x := nodeChange{ID: n, nodeState: now.nodeState}
 		if isNew {
-			b = appendText(append(b, `,"name":`...), v.NodeName(n))
-			b = appendInt(b, `,"rack":`, v.Rack(n))
+			x.Name, x.Rack = v.NodeName(n), new(v.Rack(n))
 		}
-		b = strconv.AppendBool(append(b, `,"up":`...), now.up)
-		b = strconv.AppendBool(append(b, `,"room":`...), now.room)
-		b = appendResource(append(b, `,"free":`...), now.free)
-		b = appendResource(append(b, `,"capacity":`...), now.capacity)
-		if now.slots[0] < noLimit {
-			b = appendPair(append(b, `,"slots":`...), int64(now.slots[0]), int64(now.slots[1]))
+		if slots := now.slots; slots[0] < noLimit {
+			x.Slots = &slots
 		}
-		b = append(b, '}')
+		list = append(list, x)
 	}
-	if len(b) == empty {
-		return b[:start]
-	}
-	return append(b, ']')
+	return list
 }
 
 const noLimit = 1<<31 - 1 // View.FreeSlots where there are no slots
 
-func (s *seen) appendJobs(b []byte, v *state.View) []byte {
-	b = s.appendEnded(b, v)
+func (s *seen) jobChanges(v *state.View) (list []jobChange) {
 	var ok bool
 	s.changed, s.since, ok = v.Changes(s.since, s.changed[:0])
 	for _, id := range s.changed {
@@ -157,75 +177,65 @@ func (s *seen) appendJobs(b []byte, v *state.View) []byte {
 			s.jobs[id].changed = true
 		}
 	}
-	start := len(b)
-	b = append(b, `,"jobs":[`...)
-	empty := len(b)
 	for _, id := range v.Active() {
 		for int(id) >= len(s.jobs) {
 			s.jobs = append(s.jobs, nil)
 		}
 		j := s.jobs[id]
-		switch isNew := j == nil; {
-		case isNew:
+		switch {
+		case j == nil:
 			s.active = append(s.active, id)
-			b = s.appendJob(b, v, id, true)
+			list = append(list, s.job(v, id, true))
 		case !ok || j.changed || j.inputChanges != v.InputChanges(id):
-			b = s.appendJob(b, v, id, false)
+			list = append(list, s.job(v, id, false))
 		}
 	}
-	if len(b) == empty {
-		return b[:start]
-	}
-	return append(b, ']')
+	return list
 }
 
-func (s *seen) appendEnded(b []byte, v *state.View) []byte {
-	kept, start := 0, len(b)
-	for _, id := range s.active {
+func (s *seen) ended(v *state.View) (list []state.JobID) {
+	s.active = slices.DeleteFunc(s.active, func(id state.JobID) bool {
 		if !v.Ended(id) {
-			s.active[kept] = id
-			kept++
-			continue
+			return false
 		}
-		if len(b) == start {
-			b = append(b, `,"ended":[`...)
-		}
-		b = strconv.AppendInt(appendComma(b), int64(id), 10)
 		s.jobs[id] = nil
-	}
-	s.active = s.active[:kept]
-	if len(b) == start {
-		return b
-	}
-	return append(b, ']')
+		list = append(list, id)
+		return true
+	})
+	return list
 }
 
-func (s *seen) appendJob(b []byte, v *state.View, id state.JobID, isNew bool) []byte {
-	b = appendInt(appendComma(b), `{"id":`, id)
+func (s *seen) job(v *state.View, id state.JobID, isNew bool) jobChange {
+	both := func(of func(state.JobID, state.Kind) int32) pair {
+		return pair{of(id, state.Map), of(id, state.Reduce)}
+	}
+	x := jobChange{ID: id, Used: pairOf(v.Used(id)), Running: both(v.Running), Done: both(v.Done)}
 	j := s.jobs[id]
 	if isNew {
 		j = newSeenJob(v, id)
 		s.jobs[id] = j
-		b = appendTerms(b, v, id)
+		x.terms = &terms{
+			Name: v.JobName(id), Queue: v.QueueName(v.Queue(id)), Pool: v.PoolName(v.Pool(id)), Weight: min(v.Weight(id), math.MaxFloat64),
+			Submitted: v.Submitted(id), Price: v.Price(id), Tasks: both(v.Tasks),
+			Sizes: [2]pair{pairOf(v.ContainerSize(id, state.Map)), pairOf(v.ContainerSize(id, state.Reduce))},
+		}
+		if d := v.Deadline(id); d != state.NoDeadline {
+			x.Deadline = &d
+		}
 	}
 	j.changed = false
 	if p := v.Priority(id); isNew || p != j.priority {
-		j.priority = p
-		b = appendInt(b, `,"priority":`, p)
+		j.priority, x.Priority = p, &p
 	}
 	if c := v.InputChanges(id); isNew || c != j.inputChanges {
 		j.inputChanges = c
-		b = s.appendInputs(b, v, id, j)
+		x.Inputs = s.inputs(v, id, j)
 	}
-	b = appendResource(append(b, `,"used":`...), v.Used(id))
-	b = appendPair(append(b, `,"running":`...), int64(v.Running(id, state.Map)), int64(v.Running(id, state.Reduce)))
-	b = appendPair(append(b, `,"done":`...), int64(v.Done(id, state.Map)), int64(v.Done(id, state.Reduce)))
-	b = s.appendTasks(b, v, id, j)
+	x.addTasks(v, j)
 	if t := v.NextRerun(id); t != j.rerun {
-		j.rerun = t
-		b = appendInt(b, `,"rerun":`, t)
+		j.rerun, x.Rerun = t, &t
 	}
-	return append(b, '}')
+	return x
 }
 
 func newSeenJob(v *state.View, id state.JobID) *seenJob {
@@ -237,30 +247,8 @@ func newSeenJob(v *state.View, id state.JobID) *seenJob {
 	return j
 }
 
-// appendTerms appends what stays the same while a job is there.
-func appendTerms(b []byte, v *state.View, id state.JobID) []byte {
-	b = appendText(append(b, `,"name":`...), v.JobName(id))
-	b = appendText(append(b, `,"queue":`...), v.QueueName(v.Queue(id)))
-	b = appendText(append(b, `,"pool":`...), v.PoolName(v.Pool(id)))
-	b = strconv.AppendFloat(append(b, `,"weight":`...), min(v.Weight(id), math.MaxFloat64), 'g', -1, 64)
-	b = appendInt(b, `,"submitted":`, v.Submitted(id))
-	if d := v.Deadline(id); d != state.NoDeadline {
-		b = appendInt(b, `,"deadline":`, d)
-	}
-	if p := v.Price(id); p != 0 {
-		b = strconv.AppendFloat(append(b, `,"price":`...), p, 'g', -1, 64)
-	}
-	b = appendPair(append(b, `,"tasks":`...), int64(v.Tasks(id, state.Map)), int64(v.Tasks(id, state.Reduce)))
-	b = appendResource(append(b, `,"sizes":[`...), v.ContainerSize(id, state.Map))
-	b = appendResource(append(b, ','), v.ContainerSize(id, state.Reduce))
-	return append(b, ']')
-}
-
-// appendInputs appends the maps whose input is elsewhere than the program knows.
-func (s *seen) appendInputs(b []byte, v *state.View, id state.JobID, j *seenJob) []byte {
-	start := len(b)
-	b = append(b, `,"inputs":[`...)
-	empty := len(b)
+// inputs lists the maps whose input is elsewhere than the program knows.
+func (s *seen) inputs(v *state.View, id state.JobID, j *seenJob) (list [][]any) {
 	for i := range j.inputs {
 		x, t := &j.inputs[i], state.TaskID(i)
 		stored, split := v.Replicas(id, t), v.SplitHosts(id, t)
@@ -269,32 +257,24 @@ func (s *seen) appendInputs(b []byte, v *state.View, id state.JobID, j *seenJob)
 		if slices.Equal(x.stored, stored) && slices.Equal(x.split, split) && slices.Equal(x.cached, s.cached) {
 			continue
 		}
-		x.stored = append(x.stored[:0], stored...)
-		x.split = append(x.split[:0], split...)
-		x.cached = append(x.cached[:0], s.cached...)
-		b = strconv.AppendInt(append(appendComma(b), '['), int64(i), 10)
-		b = appendIDs(append(b, ','), stored)
-		b = appendIDs(append(b, ','), s.cached)
+		copied := func(nodes []state.NodeID) []state.NodeID { return append([]state.NodeID{}, nodes...) } // never nil
+		*x = input{copied(stored), copied(s.cached), copied(split)}
+		where := []any{i, x.stored, x.cached}
 		if !slices.Equal(stored, split) {
-			b = appendIDs(append(b, ','), split)
+			where = append(where, x.split)
 		}
-		b = append(b, ']')
+		list = append(list, where)
 	}
-	if len(b) == empty {
-		return b[:start]
-	}
-	return append(b, ']')
+	return list
 }
 
-// appendTasks appends the tasks that do something else than the program knows.
-func (s *seen) appendTasks(b []byte, v *state.View, id state.JobID, j *seenJob) []byte {
-	waiting, rest := &s.spans[0], &s.spans[1]
-	waiting.text, rest.text, s.runs = waiting.text[:0], rest.text[:0], s.runs[:0]
+// addTasks adds the tasks that do something else than the program knows.
+func (x *jobChange) addTasks(v *state.View, j *seenJob) {
 	for i, was := range j.where {
 		t, now := state.TaskID(i), int32(neither)
-		if v.IsWaiting(id, t) {
+		if v.IsWaiting(x.ID, t) {
 			now = waits
-		} else if n := v.RunsOn(id, t); n != state.None {
+		} else if n := v.RunsOn(x.ID, t); n != state.None {
 			now = int32(n)
 		}
 		if now == was {
@@ -302,24 +282,22 @@ func (s *seen) appendTasks(b []byte, v *state.View, id state.JobID, j *seenJob) 
 		}
 		switch j.where[i] = now; now {
 		case waits:
-			waiting.add(t)
+			x.Waiting = with(x.Waiting, t)
 		case neither:
-			rest.add(t)
+			x.Rest = with(x.Rest, t)
 		default:
-			s.runs = appendPair(appendComma(s.runs), int64(i), int64(now))
+			x.Runs = append(x.Runs, pair{int32(t), now})
 		}
 	}
-	waiting.end()
-	rest.end()
-	for _, x := range []struct {
-		key  string
-		list []byte
-	}{{`,"waiting":[`, waiting.text}, {`,"runs":[`, s.runs}, {`,"rest":[`, rest.text}} {
-		if len(x.list) > 0 {
-			b = append(append(append(b, x.key...), x.list...), ']')
-		}
+}
+
+// with adds a task to ranges.
+func with(ranges []tasks, t state.TaskID) []tasks {
+	if n := len(ranges); n > 0 && ranges[n-1][1] == t-1 {
+		ranges[n-1][1] = t
+		return ranges
 	}
-	return b
+	return append(ranges, tasks{t, t})
 }
 
 var eventNames = [...]string{
@@ -327,74 +305,13 @@ var eventNames = [...]string{
 	sched.Confirmed: "confirmed", sched.Cancelled: "cancelled",
 }
 
-func appendEvent(b []byte, now int64, e sched.Event) []byte {
+func eventOf(now int64, e sched.Event) event {
 	if e.What == sched.Cancelled {
 		e.Job, e.Node, e.Task = e.Decision.Job, e.Decision.Node, e.Decision.Task
 	}
-	b = append(appendComma(b), `{"what":"`...)
-	b = append(append(b, eventNames[e.What]...), `","now":`...)
-	b = strconv.AppendInt(b, now, 10)
-	b = appendInt(b, `,"job":`, e.Job)
+	x := event{What: eventNames[e.What], Now: now, Job: e.Job, Failed: e.Failed}
 	if e.What != sched.JobSubmitted && e.What != sched.JobEnded {
-		b = appendInt(b, `,"task":`, e.Task)
-		b = appendInt(b, `,"node":`, e.Node)
+		x.Task, x.Node = &e.Task, &e.Node
 	}
-	if e.Failed {
-		b = append(b, `,"failed":true`...)
-	}
-	return append(b, '}')
-}
-
-// appendComma appends a comma unless a list or the text begins.
-func appendComma(b []byte) []byte {
-	if len(b) == 0 || b[len(b)-1] == '[' {
-		return b
-	}
-	return append(b, ',')
-}
-
-// appendInt appends a number after its key.
-func appendInt[N ~int | ~int32 | ~int64](b []byte, key string, n N) []byte {
-	return strconv.AppendInt(append(b, key...), int64(n), 10)
-}
-
-func appendPair(b []byte, x, y int64) []byte {
-	b = strconv.AppendInt(append(b, '['), x, 10)
-	return append(strconv.AppendInt(append(b, ','), y, 10), ']')
-}
-
-func appendResource(b []byte, r state.Resource) []byte {
-	return appendPair(b, int64(r.MemoryMB), int64(r.VCores))
-}
-
-func appendIDs(b []byte, ids []state.NodeID) []byte {
-	b = append(b, '[')
-	for _, n := range ids {
-		b = strconv.AppendInt(appendComma(b), int64(n), 10)
-	}
-	return append(b, ']')
-}
-
-// appendText appends text as a JSON string of ASCII.
-func appendText(b []byte, text string) []byte {
-	const hex = "0123456789abcdef"
-	escape := func(x uint16) {
-		b = append(b, '\\', 'u', hex[x>>12], hex[x>>8&15], hex[x>>4&15], hex[x&15])
-	}
-	b = append(b, '"')
-	for _, r := range text {
-		switch {
-		case r == '"' || r == '\\':
-			b = append(b, '\\', byte(r))
-		case r >= ' ' && r < utf8.RuneSelf-1:
-			b = append(b, byte(r))
-		case r < 1<<16:
-			escape(uint16(r))
-		default: // two halves, as in UTF-16
-			r -= 1 << 16
-			escape(uint16(0xd800 + r>>10))
-			escape(uint16(0xdc00 + r&0x3ff))
-		}
-	}
-	return append(b, '"')
+	return x
 }

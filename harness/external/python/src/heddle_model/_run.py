@@ -6,7 +6,7 @@ import json
 import re
 import sys
 from time import perf_counter
-from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, TextIO
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, TextIO, Union
 
 from ._view import Event, Node, Start, View
 
@@ -38,7 +38,7 @@ class Model:
         """Something has happened since the last request."""
 
 
-def answers(make: Callable[[Mapping[str, str], int], Model], lines: Iterable[str]) -> Iterable[Dict[str, Any]]:
+def answers(make: Callable[[Mapping[str, str], int], Model], lines: Iterable[Union[str, bytes]]) -> Iterable[Dict[str, Any]]:
     """The answer to each line that heddle writes."""
     model: Optional[Model] = None
     view, seconds = View(), 0.0
@@ -69,7 +69,7 @@ def run(make: Callable[[Mapping[str, str], int], Model]) -> None:
     out: TextIO = sys.stdout
     sys.stdout = sys.stderr
     encode = json.JSONEncoder(separators=(",", ":")).encode
-    for answer in answers(make, sys.stdin):
+    for answer in answers(make, sys.stdin.buffer):
         out.write(encode(answer) + "\n")
         out.flush()
 
