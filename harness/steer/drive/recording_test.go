@@ -222,7 +222,7 @@ func observationsIn(t *testing.T, data []byte) (steps []toldStep) {
 	if err := lines.Decode(&head); err != nil {
 		t.Fatal(err)
 	}
-	var answers answerList
+	var answers []json.RawMessage
 	away := map[string]bool{}
 	for {
 		var step recordedStep
