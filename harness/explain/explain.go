@@ -31,7 +31,6 @@ const (
 	slowNode      Cause = "slowNode"      // a node is slower than the others
 	farRead       Cause = "farRead"       // a map reads from another node
 	skew          Cause = "skew"          // a task has more to read than the others
-	slower        Cause = "slower"        // an attempt is slower than the others, and it is not known why
 	disk          Cause = "disk"          // disks are read as fast as they can
 	link          Cause = "link"          // so are links
 	cores         Cause = "cores"         // more attempts than cores
@@ -47,13 +46,14 @@ const (
 	jobEnd        Cause = "jobEnd"        // from a job's last task to its end
 	submittedLate Cause = "submittedLate" // nothing to do yet: the job was not submitted
 	askedLate     Cause = "askedLate"     // an ApplicationMaster that is up does not ask for a task yet
+	slower        Cause = "slower"        // an attempt is slower than the others, and it is not known why
 	unknown       Cause = "unknown"       // the trace does not tell
 )
 
 // inherent reports whether a cause is no fault: something that must be, or that is not known.
 func (c Cause) inherent() bool {
 	switch c {
-	case ownWork, masterStart, handOver, jobEnd, submittedLate, askedLate, unknown:
+	case ownWork, masterStart, handOver, jobEnd, submittedLate, askedLate, slower, unknown:
 		return true
 	}
 	return false

@@ -47,8 +47,9 @@ type job struct {
 	maps             int32
 	slowStart        float64
 	tasks            map[task]*taskInfo
-	ends             []*attempt // by end
-	mapEnds          []*attempt // those of maps that succeeded
+	ends             []*attempt  // by end
+	running          [2]*sharing // of maps and reduces
+	mapEnds          []*attempt  // those of maps that succeeded
 }
 
 type task struct {
@@ -67,6 +68,8 @@ type attempt struct {
 	node        *node
 	level       traces.Level
 	speculative bool
+	master      bool // it stands for the ApplicationMaster of its job
+	unlaunched  bool // it got a container, from start on if that is known, and never ran
 	start, end  traces.Time
 	ended       bool
 	outcome     traces.Outcome
@@ -171,6 +174,13 @@ func (w *world) add(e traces.Event) {
 	case *traces.AttemptStarted:
 		w.started(e, now)
 	case *traces.AttemptFinished:
+		if e.Unlaunched && w.attempts[e.Attempt] == nil {
+			w.started(&traces.AttemptStarted{Attempt: e.Attempt, Node: e.Node, SplitLocality: e.SplitLocality}, now)
+			a := w.attempts[e.Attempt]
+			if a.unlaunched = true; w.bound[e.Attempt] != 0 {
+				a.start = w.bound[e.Attempt]
+			}
+		}
 		if a := w.attempts[e.Attempt]; a != nil && !a.ended {
 			w.ended(a, e, now)
 		}

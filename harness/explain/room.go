@@ -111,19 +111,20 @@ func (w *world) mastered(j *job, now traces.Time) {
 	j.masterOn = nil
 }
 
-// need is what the container of an attempt takes.
-func (w *world) need(j *job, kind traces.TaskKind) state.Amounts {
+// need is what the container of an attempt takes. A speculative one takes no slot.
+func (w *world) need(a *attempt) state.Amounts {
 	if w.byCount {
 		return state.Amounts{1}
 	}
-	a := state.Need(j.bytes[kind&1], 0, kind)
+	n, j, kind := state.Amounts{}, a.job, a.id.Kind
+	n[0] = j.bytes[kind&1]
 	if w.countsCores() {
-		a[1] = int64(max(1, j.vcores[kind&1]))
+		n[1] = int64(max(1, j.vcores[kind&1]))
 	}
-	if w.header.MapSlots == 0 && w.header.ReduceSlots == 0 {
-		a[2], a[3] = 0, 0
+	if !a.speculative && !a.master && (w.header.MapSlots > 0 || w.header.ReduceSlots > 0) {
+		n[2+kind&1] = 1
 	}
-	return a
+	return n
 }
 
 func (w *world) countsCores() bool {
@@ -171,7 +172,7 @@ func (n *node) level(w *world) {
 	var list []delta
 	none := state.Amounts{}
 	for _, a := range n.ran {
-		need := w.need(a.job, a.id.Kind)
+		need := w.need(a)
 		list = append(list, delta{a.end, need, nil}, delta{a.start, none.Minus(need), a})
 	}
 	now := w.capacity(n.bytes, n.vcores)
@@ -270,17 +271,20 @@ func (n *node) resized(w *world, has state.Amounts) (list []delta) {
 // there was room for it: it was on its way. It does so for the time of a hand-over at most,
 // or from the decision on, if that is known.
 func (n *node) reserve(w *world, a *attempt) {
-	least := a.start - handOverMost
-	if t, ok := w.bound[a.id]; ok && t <= a.start {
-		least = t
+	least := max(a.start-handOverMost, a.asked)
+	t, known := w.bound[a.id]
+	if known = known && t <= a.start; known {
+		least = max(t, a.asked)
 	}
-	least = max(least, a.asked)
-	need := w.need(a.job, a.id.Kind)
+	need := w.need(a)
 	i := len(n.free) - 1
 	a.from = n.free[i].t
 	for i > 0 && n.free[i].t > least && n.free[i-1].free.Holds(&need) {
 		i--
 		a.from = max(n.free[i].t, least)
+	}
+	if known {
+		defer func() { a.from = least }()
 	}
 	if a.from == n.free[len(n.free)-1].t {
 		return

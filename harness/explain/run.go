@@ -2,6 +2,7 @@ package explain
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 
@@ -13,6 +14,7 @@ type group struct {
 	job  *job
 	name string
 	kind traces.TaskKind
+	late bool // reduces that started when all maps had ended
 }
 
 // sizes are what the attempts of a group that succeeded took and read.
@@ -32,9 +34,10 @@ type slowKey struct {
 // How many attempts tell what is typical, and how many times as long something takes that
 // stands out.
 const (
-	enough    = 3
-	standsOut = 1.4
-	leastIO   = 0.2 // of an attempt's time
+	enough      = 3
+	standsOut   = 1.4
+	fewStandOut = 2.0 // of two attempts
+	leastIO     = 0.2 // of an attempt's time
 )
 
 // since is when an attempt had all that it needed: for a reduce, the end of the last map.
@@ -51,6 +54,9 @@ func (a *attempt) since() traces.Time {
 	return a.start
 }
 
+// late reports whether an attempt is a reduce that waited for no map.
+func (a *attempt) late() bool { return a.id.Kind == traces.Reduce && a.since() == a.start }
+
 // measure sorts attempts into groups, and counts how many compute at once.
 func (w *world) measure() {
 	add := func(g group, a *attempt) {
@@ -61,19 +67,19 @@ func (w *world) measure() {
 	}
 	for _, a := range w.ends {
 		if a.outcome == traces.Succeeded {
-			add(group{job: a.job, kind: a.id.Kind}, a)
+			add(group{job: a.job, kind: a.id.Kind, late: a.late()}, a)
 			if a.job.name != "" {
-				add(group{name: a.job.name, kind: a.id.Kind}, a)
+				add(group{name: a.job.name, kind: a.id.Kind, late: a.late()}, a)
 			}
 		}
 	}
 	if c := w.header.Cluster.HostCores; c > 0 {
-		w.busy = computing(w.ends, c)
+		w.busy = counted(w.ends, (*attempt).since, c)
 	}
 	for _, n := range w.names {
 		n.busy = w.busy
 		if n.cores > 0 && w.busy == nil {
-			n.busy = computing(n.ran, n.cores)
+			n.busy = counted(n.ran, (*attempt).since, n.cores)
 		}
 	}
 	for _, a := range w.ends {
@@ -95,12 +101,12 @@ type shared struct {
 	n, ran, missed float64
 }
 
-// computing counts how many attempts compute at once.
-func computing(list []*attempt, cores float64) *sharing {
+// counted counts how many attempts there are at once, each from a time on.
+func counted(list []*attempt, from func(*attempt) traces.Time, cores float64) *sharing {
 	s := &sharing{cores: cores}
 	for _, a := range list {
-		if a.since() < a.end {
-			s.steps = append(s.steps, shared{t: a.since(), n: 1}, shared{t: a.end, n: -1})
+		if from(a) < a.end {
+			s.steps = append(s.steps, shared{t: from(a), n: 1}, shared{t: a.end, n: -1})
 		}
 	}
 	slices.SortStableFunc(s.steps, func(a, b shared) int { return cmp.Compare(a.t, b.t) })
@@ -141,7 +147,7 @@ func (s *sharing) between(from, to traces.Time) (lost traces.Time, load float64)
 
 // typical returns the attempts with which one is compared; nil: there are too few.
 func (w *world) typical(a *attempt) *sizes {
-	for _, g := range []group{{job: a.job, kind: a.id.Kind}, {name: a.job.name, kind: a.id.Kind}} {
+	for _, g := range []group{{a.job, "", a.id.Kind, a.late()}, {nil, a.job.name, a.id.Kind, a.late()}} {
 		s := w.groups[g]
 		if s == nil || len(s.all) < enough {
 			continue
@@ -178,25 +184,36 @@ func median(list []*attempt, is func(*attempt) bool) traces.Time {
 	return took[(len(took)-1)/2]
 }
 
-// slowOn returns what attempts like a typically take on other nodes, if its node is slower; else 0.
-func (w *world) slowOn(a *attempt) traces.Time {
+// slowOn returns what attempts like a typically take on other nodes, if its node is slower: those
+// of its job, or of jobs of its name, took clearly longer there, nearly every one; else 0.
+func (w *world) slowOn(a *attempt) (others traces.Time) {
 	s := w.typical(a)
 	if s == nil {
 		return 0
 	}
 	key := slowKey{a.node, s}
-	others, ok := w.slows[key]
-	if !ok {
-		others = median(s.all, func(b *attempt) bool { return b.node != a.node })
-		own := median(s.all, func(b *attempt) bool { return b.node == a.node })
-		if slices.ContainsFunc(a.node.slow, func(x slowSpan) bool { return x.speed >= 0 && x.speed < 1 }) && own == 0 {
-			own = a.took
-		}
-		if float64(own) < standsOut*float64(others) {
-			others = 0
-		}
-		w.slows[key] = others
+	if others, ok := w.slows[key]; ok {
+		return others
 	}
+	others = median(s.all, func(b *attempt) bool { return b.node != a.node })
+	own := median(s.all, func(b *attempt) bool { return b.node == a.node })
+	n, above := 0, 0
+	for _, b := range s.all {
+		if b.node == a.node {
+			n, above = n+1, above+b2i(b.took > others)
+		}
+	}
+	least := standsOut
+	switch {
+	case slices.ContainsFunc(a.node.slow, func(x slowSpan) bool { return x.speed >= 0 && x.speed < 1 && x.from < a.end }):
+		own = max(own, a.took) // it is said to be slow
+	case n < enough:
+		least = fewStandOut
+	}
+	if float64(own) < least*float64(others) || 4*above < 3*n {
+		others = 0
+	}
+	w.slows[key] = others
 	return others
 }
 
@@ -212,6 +229,11 @@ func (k *walk) run(a *attempt, from traces.Time) {
 		k.to(from, s)
 		return
 	}
+	if most := a.job.reducesBeside(from, k.at); a.id.Kind == traces.Map && k.waits == a.job && most > 0 {
+		s := a.step(reducesHold)
+		s.Load = most
+		k.to(k.at-traces.Time(float64(k.at-from)*most), s)
+	}
 	whole := k.at - from
 	s, x := k.w.stray(a, whole)
 	x = max(0, min(x, whole))
@@ -222,6 +244,23 @@ func (k *walk) run(a *attempt, from traces.Time) {
 	s.Load, s.Cores = load, a.node.busy.count()
 	k.to(k.at-traces.Time(float64(lost)*float64(whole-x)/float64(whole)), s) // the rest of its time was shared as the whole
 	k.to(from, a.step(ownWork))
+}
+
+// reducesBeside returns the share of a job's running attempts that reduces were in some time, if
+// it is more than half; else 0.
+func (j *job) reducesBeside(from, to traces.Time) float64 {
+	var n [2]float64
+	for kind := range n {
+		if j.running[kind] == nil {
+			of := slices.DeleteFunc(slices.Clone(j.ends), func(a *attempt) bool { return int(a.id.Kind) != kind })
+			j.running[kind] = counted(of, func(a *attempt) traces.Time { return a.start }, math.Inf(1))
+		}
+		_, n[kind] = j.running[kind].between(from, to)
+	}
+	if n[1] <= n[0] {
+		return 0
+	}
+	return n[1] / (n[0] + n[1])
 }
 
 // shared returns how much of the time from one time to another an attempt lost since it shared
@@ -260,7 +299,7 @@ func (w *world) stray(a *attempt, whole traces.Time) (s Step, x traces.Time) {
 	local := median(of.all, func(b *attempt) bool { return b.level > traces.LevelUnknown && b.level <= traces.LevelNode })
 	far := median(of.all, func(b *attempt) bool { return b.level == a.level })
 	switch {
-	case a.id.Kind == traces.Map && a.level > traces.LevelNode && local > 0 && float64(far) >= standsOut*float64(local):
+	case a.id.Kind == traces.Map && a.level > traces.LevelNode && local > 0 && (far == 0 || float64(far) >= standsOut*float64(local)):
 		return a.step(farRead), beyond(local)
 	case of.bytes > 0 && float64(a.bytes) >= standsOut*float64(of.bytes):
 		s = a.step(skew)
@@ -309,63 +348,45 @@ func readBeside(a *attempt) (sum float64) {
 	return sum
 }
 
-// fetched returns how long the reduces of a job had to fetch after the last map, at least: what they
-// fetched over each link, at its rate, less the time that they had before.
+// fetched returns how long the reduces of a job had to fetch after the last map, at least: what
+// lay before a link then, of all that came from maps as they ended, and left at the link's rate.
 func (w *world) fetched(a *attempt, whole traces.Time) (s Step, x traces.Time) {
 	s = a.step(link)
-	j, until := a.job, a.since()
-	maps, total := map[*node]float64{}, 0.0
-	racks := map[string]float64{}
-	for _, m := range j.mapEnds {
-		maps[m.node]++
-		racks[m.node.rack]++
-		total++
+	j, first, until := a.job, a.start, a.since()
+	all, byNode, byRack := 0.0, map[*node]float64{}, map[string]float64{}
+	for _, r := range w.groups[group{job: j, kind: traces.Reduce, late: a.late()}].all {
+		b := float64(max(0, r.bytes)) / float64(max(1, len(j.mapEnds)))
+		first, all, byNode[r.node], byRack[r.node.rack] = min(first, r.start), all+b, byNode[r.node]+b, byRack[r.node.rack]+b
 	}
-	if total == 0 {
-		return s, 0
-	}
-	first, in, out := a.start, 0.0, map[*node]float64{}
-	rackIn, rackOut := 0.0, map[string]float64{}
-	for _, r := range w.groups[group{job: j, kind: traces.Reduce}].all {
-		if r.bytes <= 0 || r.start > until {
-			continue
-		}
-		first = min(first, r.start)
-		b := float64(r.bytes)
-		if r.node == a.node {
-			in += b * (1 - maps[r.node]/total)
-		}
-		if r.node.rack == a.node.rack {
-			rackIn += b * (1 - racks[r.node.rack]/total)
-		}
-		for n, count := range maps { // the order does not matter
-			if n != r.node {
-				out[n] += b * count / total
-			}
-		}
-		for rack, count := range racks {
-			if rack != r.node.rack {
-				rackOut[rack] += b * count / total
-			}
-		}
-	}
-	had := float64(until-first) / 1e9
-	consider := func(bytes float64, rate int64, name string) {
-		if rate <= 0 {
+	consider := func(name string, rate int64, bytes float64, crosses func(m *node) bool) {
+		if rate <= 0 || bytes <= 0 {
 			return
 		}
-		t := traces.Time(min(bytes/float64(rate)-had, float64(whole)/1e9) * 1e9)
-		if t > x || t == x && x > 0 && name < string(s.Node) {
-			x, s.Load, s.Node = t, float64(rate), traces.Node(name)
+		left, t := 0.0, first
+		for _, m := range j.mapEnds {
+			if m.end > until {
+				break
+			}
+			if crosses(m.node) {
+				left = max(0, left-float64(rate)*float64(max(first, m.end)-t)/1e9) + bytes
+				t = max(first, m.end)
+			}
+		}
+		left -= float64(rate) * float64(until-t) / 1e9
+		if d := traces.Time(min(left/float64(rate)*1e9, float64(whole))); d > x {
+			x, s.Load, s.Node = d, float64(rate), traces.Node(name)
 		}
 	}
-	consider(in, a.node.link, string(a.node.name))
-	consider(rackIn, w.uplinks[a.node.rack], a.node.rack)
-	for n, bytes := range out {
-		consider(bytes, n.link, string(n.name))
-	}
-	for rack, bytes := range rackOut {
-		consider(bytes, w.uplinks[rack], rack)
+	n := a.node
+	consider(string(n.name), n.link, byNode[n], func(m *node) bool { return m != n })
+	consider(n.rack, w.uplinks[n.rack], byRack[n.rack], func(m *node) bool { return m.rack != n.rack })
+	racks := map[string]bool{}
+	for _, n := range w.names {
+		consider(string(n.name), n.link, all-byNode[n], func(m *node) bool { return m == n })
+		if !racks[n.rack] {
+			racks[n.rack] = true
+			consider(n.rack, w.uplinks[n.rack], all-byRack[n.rack], func(m *node) bool { return m.rack == n.rack })
+		}
 	}
 	return s, x
 }

@@ -105,8 +105,8 @@ func (w *world) say(c Cause, steps []Step) (sentence, change string) {
 		return fmt.Sprintf("some tasks had more to read: %s read %.1f times as much as is typical", x.task(), x.Load),
 			"another split size (mapreduce.input.fileinputformat.split.maxsize) or partitioner"
 	case slower:
-		return fmt.Sprintf("attempts took longer than such typically do, and the trace does not tell why: %s on %s took %v in place of %v",
-			x.task(), orNone(string(x.Node)), whole, Ns(x.Typical)), "mapreduce.map.speculative"
+		return fmt.Sprintf("not known: attempts took longer than such typically do, and the trace does not tell why: %s on %s took %v in place of %v",
+			x.task(), orNone(string(x.Node)), whole, Ns(x.Typical)), ""
 	case disk:
 		return fmt.Sprintf("disks were read as fast as they can: that of %s at %s (%v)", orNone(node), rate(x.Load), on),
 			"key cache, more nodes, or faster disks"
@@ -115,7 +115,7 @@ func (w *world) say(c Cause, steps []Step) (sentence, change string) {
 			"fewer bytes to move (mapreduce.map.output.compress, a combiner), locality, or faster links"
 	case cores:
 		return fmt.Sprintf("more attempts computed than there are cores: %.1f on %.4g in the longest piece", x.Load, x.Cores),
-			"fewer slots, or more cores"
+			"more cores, or nodes with cores of their own"
 	}
 	return w.sayLost(c, steps, x, node, on, job, ofJob)
 }

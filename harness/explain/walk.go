@@ -11,6 +11,7 @@ import (
 type walk struct {
 	w     *world
 	only  *job        // nil: through all jobs
+	waits *job        // maps of which wait for the attempt that the walk is at
 	at    traces.Time // up to where it has come
 	floor traces.Time
 	steps []Step
@@ -59,13 +60,19 @@ func (k *walk) job(j *job) {
 			k.to(a.end, Step{Cause: jobEnd, Job: j.id})
 		}
 		for a != nil && k.at > k.floor && k.visit(a) {
-			j = a.job
-			a = k.attempt(a)
+			if j = a.job; a.master {
+				a = k.wait(a)
+			} else {
+				a = k.attempt(a)
+			}
+			if a == nil {
+				a = k.master(j)
+			}
 		}
-		if a != nil { // it was met before
-			break
+		if a == nil && len(j.ends) == 0 {
+			k.master(j)
 		}
-		j = k.master(j)
+		j = k.before(j)
 	}
 	k.to(k.floor, Step{Cause: unknown})
 }
@@ -104,6 +111,10 @@ func (k *walk) attempt(a *attempt) *attempt {
 
 // wait goes to when an attempt was asked for.
 func (k *walk) wait(a *attempt) *attempt {
+	k.waits = nil
+	if a.unlaunched && a.start == a.end {
+		k.to(a.asked, a.step(unknown)) // nobody knows since when it had its container
+	}
 	if a.why == askedBeside {
 		k.to(a.before.start, k.w.besideStep(a))
 		if k.visit(a.before) {
@@ -111,15 +122,19 @@ func (k *walk) wait(a *attempt) *attempt {
 		}
 		return nil
 	}
-	again := a.why == askedLost
+	again := a.why == askedLost || a.why == askedAgain && k.w.lostStep(a.before).Cause == nodeLost
 	cause := func(c Cause) Step {
 		if again {
 			c = nodeLost
 		}
 		return a.step(c)
 	}
-	k.to(max(a.from, a.asked), cause(handOver))
-	need := k.w.need(a.job, a.id.Kind)
+	s := cause(handOver)
+	if until := max(a.from, a.asked); a.outcome != traces.Succeeded && k.at-until > handOverMost {
+		s = k.w.lostStep(a) // it had its container, and never came to run
+	}
+	k.to(max(a.from, a.asked), s)
+	need := k.w.need(a)
 	for k.at > a.asked && k.at > k.floor {
 		since := max(a.asked, k.w.roomSince(need, k.at))
 		switch {
@@ -127,6 +142,8 @@ func (k *walk) wait(a *attempt) *attempt {
 			k.to(since, cause(handOver))
 		case len(a.job.masters) == 0:
 			k.to(since, a.step(unknown))
+		case a.master:
+			k.to(since, Step{Cause: masterWait, Job: a.job.id})
 		default:
 			k.to(since, cause(kept))
 		}
@@ -134,10 +151,20 @@ func (k *walk) wait(a *attempt) *attempt {
 			break
 		}
 		x := k.holder(a)
+		if x == nil {
+			was := k.at
+			if x = k.otherRoom(a); x != nil {
+				return x
+			}
+			if k.at < was {
+				continue
+			}
+			x = k.beside(a)
+		}
 		switch {
 		case x == nil:
 			k.to(a.asked, a.step(unknown))
-		case x.job == a.job && x.id.Kind == traces.Reduce && a.id.Kind == traces.Map:
+		case x.job == a.job && x.id.Kind == traces.Reduce && a.id.Kind == traces.Map && !a.master:
 			k.visit(x)
 			s := a.step(reducesHold)
 			s.Other, s.Node = x.id, x.node.name
@@ -148,6 +175,9 @@ func (k *walk) wait(a *attempt) *attempt {
 			s.Other, s.Node = x.id, x.node.name
 			k.to(max(a.asked, x.from), s)
 		default:
+			if a.id.Kind == traces.Map && !a.master {
+				k.waits = a.job
+			}
 			return x
 		}
 	}
@@ -166,6 +196,48 @@ func (k *walk) holder(a *attempt) (best *attempt) {
 		}
 	}
 	return best
+}
+
+// beside returns the attempt that took room last of those that run on a node; none ended now, but
+// several that start one after the other can take what one left.
+func (k *walk) beside(a *attempt) (best *attempt) {
+	list := a.node.ran
+	if a.node.name == "" {
+		list = k.w.ends
+	}
+	for _, x := range list {
+		if x != a && x.from < k.at && x.end > k.at && !k.seen[x] && (best == nil || x.from > best.from) {
+			best = x
+		}
+	}
+	return best
+}
+
+// otherRoom goes on when room came from what is no attempt: a node that came back, or a job that
+// ended, whose ApplicationMaster had it. It returns the last attempt of that job, if it leads on.
+func (k *walk) otherRoom(a *attempt) *attempt {
+	for _, n := range k.w.names {
+		if i := slices.IndexFunc(n.sizes, func(x size) bool { return x.t == k.at && !x.down }); i > 0 && n.sizes[i-1].down {
+			s := a.step(nodeLost)
+			s.Node = n.name
+			k.to(max(a.asked, n.sizes[i-1].t), s)
+			return nil
+		}
+	}
+	for _, o := range k.w.order {
+		if o == a.job || o.ended != k.at || len(o.masters) == 0 || o.masters[0] >= k.at {
+			continue
+		}
+		if y := k.lastGood(o); k.only == nil && y != nil && !k.seen[y] {
+			k.to(y.end, Step{Cause: jobEnd, Job: o.id})
+			return y
+		}
+		s := a.step(othersHold)
+		s.Other.Job = o.id
+		k.to(max(a.asked, o.masters[0]), s)
+		return nil
+	}
+	return nil
 }
 
 // asked goes on from when an attempt was asked for.
@@ -201,30 +273,34 @@ func (k *walk) asked(a *attempt) *attempt {
 	return nil
 }
 
-// master goes from when the ApplicationMaster of a job was up to its submission, and on to the
-// job that the walk goes on with; nil: none.
-func (k *walk) master(j *job) *job {
-	if len(j.masters) > 0 {
-		up := j.masters[0]
-		k.to(up, Step{Cause: unknown, Job: j.id})
-		if j.later {
-			k.to(j.submitted, Step{Cause: masterLost, Job: j.id})
-		}
-		k.to(max(j.submitted, up-k.w.least), Step{Cause: masterStart, Job: j.id})
-		if k.at > j.submitted {
-			k.to(j.submitted, Step{Cause: masterWait, Job: j.id})
-		}
-	}
-	k.to(j.submitted, Step{Cause: unknown, Job: j.id})
-	if k.at <= k.floor {
+// master goes from when the ApplicationMaster of a job was up to when one could have been asked for. If that
+// is later than the submission, it returns what then waited for a container: the ApplicationMaster.
+func (k *walk) master(j *job) *attempt {
+	if len(j.masters) == 0 || k.at <= j.submitted {
+		k.to(j.submitted, Step{Cause: unknown, Job: j.id})
 		return nil
 	}
-	var before *job
+	k.to(j.masters[0], Step{Cause: unknown, Job: j.id})
+	if j.later {
+		k.to(j.submitted, Step{Cause: masterLost, Job: j.id})
+	}
+	k.to(max(j.submitted, j.masters[0]-k.w.least), Step{Cause: masterStart, Job: j.id})
+	if k.at <= j.submitted {
+		return nil
+	}
+	return &attempt{job: j, node: &node{}, master: true, asked: j.submitted, from: k.at}
+}
+
+// before goes from the submission of a job to the end of the one before it, which it returns; nil: others
+// were at work, or there is none.
+func (k *walk) before(j *job) (before *job) {
+	if k.at > j.submitted { // the walk was led to where it had been
+		return nil
+	}
 	for _, o := range k.w.order {
 		switch {
 		case o == j || o.submitted >= k.at:
-		case !o.hasEnd || o.ended > k.at: // others are at work
-			before = nil
+		case !o.hasEnd || o.ended > k.at:
 			k.to(k.floor, Step{Cause: submittedLate, Job: j.id})
 			return nil
 		case before == nil || o.ended > before.ended:
