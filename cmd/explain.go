@@ -47,6 +47,8 @@ type explained struct {
 	Trial    string `json:"trial,omitempty"`
 	Trace    string `json:"trace"`
 	*explain.Explanation
+
+	imported bool // from the format of another tool
 }
 
 func runExplain(c *cli.Context, o *explainOptions, args []string) error {
@@ -71,7 +73,11 @@ func runExplain(c *cli.Context, o *explainOptions, args []string) error {
 		}
 		d = append(d, doc.Notes(x.Unknown))
 	}
-	return printResult(c, list, func(out io.Writer) error { return doc.WriteText(out, d, false) })
+	err = printResult(c, list, func(out io.Writer) error { return doc.WriteText(out, d, false) })
+	if x := &list[0]; err == nil && len(x.Lines) > 0 && x.Lines[0].Ask != "" && !x.imported {
+		next(c, "heddle trace why", x.Trace, x.Lines[0].Ask)
+	}
+	return err
 }
 
 // toExplain lists the traces to explain: that of a file, or those of a run's median trials.
@@ -106,10 +112,11 @@ func toExplain(o *explainOptions, arg string) (list []explained, err error) {
 
 // read explains the trace.
 func (x *explained) read(c *cli.Context) error {
-	r, _, err := exchange.Any(c.Context, x.Trace, nil)
+	r, imported, err := exchange.Any(c.Context, x.Trace, nil)
 	if err != nil {
 		return err
 	}
+	x.imported = imported != nil
 	defer r.Close()
 	h := r.Header()
 	if h.List != nil {

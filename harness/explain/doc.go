@@ -50,12 +50,3 @@ func List(list []Line) (texts doc.List) {
 	})
 	return texts
 }
-
-// Headline says in a sentence where most of the time went that could be saved.
-func (x *Explanation) Headline() string {
-	l := x.Lines[0]
-	if l.Inherent || l.Share < leastShare {
-		return fmt.Sprintf("%v, and nothing to change took more than %d %% of it.", x.Makespan, leastShare)
-	}
-	return fmt.Sprintf("%v, of which %v (%.0f %%): %s.", x.Makespan, l.Seconds, l.Share, l.Sentence)
-}

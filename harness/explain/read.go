@@ -174,16 +174,7 @@ func (w *world) add(e traces.Event) {
 	case *traces.AttemptStarted:
 		w.started(e, now)
 	case *traces.AttemptFinished:
-		if e.Unlaunched && w.attempts[e.Attempt] == nil {
-			w.started(&traces.AttemptStarted{Attempt: e.Attempt, Node: e.Node, SplitLocality: e.SplitLocality}, now)
-			a := w.attempts[e.Attempt]
-			if a.unlaunched = true; w.bound[e.Attempt] != 0 {
-				a.start = w.bound[e.Attempt]
-			}
-		}
-		if a := w.attempts[e.Attempt]; a != nil && !a.ended {
-			w.ended(a, e, now)
-		}
+		w.ended(e, now)
 	case *traces.Decision:
 		w.decided[e.ID] = now
 	case *traces.Actuation:
@@ -211,14 +202,23 @@ func (w *world) started(e *traces.AttemptStarted, now traces.Time) {
 	w.attempts[e.Attempt] = a
 }
 
-func (w *world) ended(a *attempt, e *traces.AttemptFinished, now traces.Time) {
-	a.end, a.ended, a.outcome, a.text, a.cpuMs = now, true, e.Outcome, e.Error, e.Counters.CPUMs
-	a.bytes = e.Counters.HDFSReadBytes
-	if a.id.Kind == traces.Reduce {
-		a.bytes = e.Counters.ShuffleBytes
-		if e.ShuffleDone != 0 {
-			a.shuffled = at(e.ShuffleDone)
+func (w *world) ended(e *traces.AttemptFinished, now traces.Time) {
+	a := w.attempts[e.Attempt]
+	if a == nil && e.Unlaunched {
+		since := now
+		if t, ok := w.bound[e.Attempt]; ok {
+			since = t
 		}
+		w.started(&traces.AttemptStarted{Attempt: e.Attempt, Node: e.Node, SplitLocality: e.SplitLocality}, since)
+		a = w.attempts[e.Attempt]
+		a.unlaunched = true
+	}
+	if a == nil || a.ended {
+		return
+	}
+	a.end, a.ended, a.outcome, a.text, a.cpuMs, a.bytes = now, true, e.Outcome, e.Error, e.Counters.CPUMs, e.Counters.HDFSReadBytes
+	if a.id.Kind == traces.Reduce {
+		a.bytes, a.shuffled = e.Counters.ShuffleBytes, at(e.ShuffleDone)
 	}
 }
 

@@ -105,7 +105,7 @@ func (w *world) say(c Cause, steps []Step) (sentence, change string) {
 		return fmt.Sprintf("some tasks had more to read: %s read %.1f times as much as is typical", x.task(), x.Load),
 			"another split size (mapreduce.input.fileinputformat.split.maxsize) or partitioner"
 	case slower:
-		return fmt.Sprintf("not known: attempts took longer than such typically do, and the trace does not tell why: %s on %s took %v in place of %v",
+		return fmt.Sprintf("not known why: attempts took longer than such typically do: %s on %s took %v in place of %v",
 			x.task(), orNone(string(x.Node)), whole, Ns(x.Typical)), ""
 	case disk:
 		return fmt.Sprintf("disks were read as fast as they can: that of %s at %s (%v)", orNone(node), rate(x.Load), on),

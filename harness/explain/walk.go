@@ -109,12 +109,9 @@ func (k *walk) attempt(a *attempt) *attempt {
 	return k.wait(a)
 }
 
-// wait goes to when an attempt was asked for.
+// wait goes to when an attempt was asked for, and returns the one that it waited for.
 func (k *walk) wait(a *attempt) *attempt {
 	k.waits = nil
-	if a.unlaunched && a.start == a.end {
-		k.to(a.asked, a.step(unknown)) // nobody knows since when it had its container
-	}
 	if a.why == askedBeside {
 		k.to(a.before.start, k.w.besideStep(a))
 		if k.visit(a.before) {
@@ -122,37 +119,14 @@ func (k *walk) wait(a *attempt) *attempt {
 		}
 		return nil
 	}
-	again := a.why == askedLost || a.why == askedAgain && k.w.lostStep(a.before).Cause == nodeLost
-	cause := func(c Cause) Step {
-		if again {
-			c = nodeLost
-		}
-		return a.step(c)
-	}
-	s := cause(handOver)
-	if until := max(a.from, a.asked); a.outcome != traces.Succeeded && k.at-until > handOverMost {
-		s = k.w.lostStep(a) // it had its container, and never came to run
-	}
-	k.to(max(a.from, a.asked), s)
-	need := k.w.need(a)
+	k.given(a)
 	for k.at > a.asked && k.at > k.floor {
-		since := max(a.asked, k.w.roomSince(need, k.at))
-		switch {
-		case k.at-since < handOverMost/3:
-			k.to(since, cause(handOver))
-		case len(a.job.masters) == 0:
-			k.to(since, a.step(unknown))
-		case a.master:
-			k.to(since, Step{Cause: masterWait, Job: a.job.id})
-		default:
-			k.to(since, cause(kept))
-		}
+		k.free(a)
 		if k.at <= a.asked {
 			break
 		}
-		x := k.holder(a)
+		x, was := k.holder(a), k.at
 		if x == nil {
-			was := k.at
 			if x = k.otherRoom(a); x != nil {
 				return x
 			}
@@ -161,27 +135,60 @@ func (k *walk) wait(a *attempt) *attempt {
 			}
 			x = k.beside(a)
 		}
-		switch {
-		case x == nil:
+		if x == nil {
 			k.to(a.asked, a.step(unknown))
-		case x.job == a.job && x.id.Kind == traces.Reduce && a.id.Kind == traces.Map && !a.master:
-			k.visit(x)
-			s := a.step(reducesHold)
-			s.Other, s.Node = x.id, x.node.name
-			k.to(max(a.asked, x.from), s)
-		case k.only != nil && x.job != k.only:
-			k.visit(x)
-			s := a.step(othersHold)
-			s.Other, s.Node = x.id, x.node.name
-			k.to(max(a.asked, x.from), s)
-		default:
-			if a.id.Kind == traces.Map && !a.master {
+			break
+		}
+		s := a.step(othersHold)
+		switch isMap := a.id.Kind == traces.Map && !a.master; {
+		case isMap && x.job == a.job && x.id.Kind == traces.Reduce:
+			s.Cause = reducesHold
+		case k.only == nil || x.job == k.only:
+			if isMap {
 				k.waits = a.job
 			}
 			return x
 		}
+		k.visit(x)
+		s.Other, s.Node = x.id, x.node.name
+		k.to(max(a.asked, x.from), s)
 	}
 	return k.asked(a)
+}
+
+// again is the piece of a wait, which is due to the loss of a node if the attempt runs for that only.
+func (k *walk) again(a *attempt, c Cause) Step {
+	if a.why == askedLost || a.why == askedAgain && k.w.lostStep(a.before).Cause == nodeLost {
+		c = nodeLost
+	}
+	return a.step(c)
+}
+
+// given goes from the start of an attempt to when its container was given to it.
+func (k *walk) given(a *attempt) {
+	if a.unlaunched && a.start == a.end {
+		k.to(a.asked, a.step(unknown)) // nobody knows since when it had its container
+	}
+	s, until := k.again(a, handOver), max(a.from, a.asked)
+	if a.outcome != traces.Succeeded && k.at-until > handOverMost {
+		s = k.w.lostStep(a) // it had its container, and never came to run
+	}
+	k.to(until, s)
+}
+
+// free goes back as long as a node had room.
+func (k *walk) free(a *attempt) {
+	since := max(a.asked, k.w.roomSince(k.w.need(a), k.at))
+	switch {
+	case k.at-since < handOverMost/3:
+		k.to(since, k.again(a, handOver))
+	case a.master:
+		k.to(since, Step{Cause: masterWait, Job: a.job.id})
+	case len(a.job.masters) == 0:
+		k.to(since, a.step(unknown))
+	default:
+		k.to(since, k.again(a, kept))
+	}
 }
 
 // holder returns the attempt whose end made room when no node had any: one on the same

@@ -63,8 +63,10 @@ type page struct {
 	traces   []*reading
 	curves   []compare.Curve
 	maps     []mapCurves
-	slow     doc.Doc // what was slow in median trials and traces
-	warnings []string
+	slow     doc.Doc // what was slow in median trials and traces, slowTrials of them
+
+	slowTrials int
+	warnings   []string
 }
 
 // usual are the metrics of a page if nobody names any.
@@ -142,12 +144,12 @@ func Of(ctx context.Context, o Options) (doc.Doc, error) {
 	if p.compared != nil && len(p.compared.Thresholds) > 0 {
 		d = append(d, doc.Heading("Thresholds"), compare.ThresholdTable(p.compared.Thresholds))
 	}
-	if len(p.slow) > 0 {
-		d = append(append(d, doc.Heading("What was slow")), p.slow...)
-	}
 	d = append(d, timeline...)
 	if p.compared != nil {
 		d = append(d, p.differences()...)
+	}
+	if len(p.slow) > 0 {
+		d = append(append(d, doc.Heading("What was slow")), p.slow...)
 	}
 	d = append(d, p.distrust()...)
 	d = append(d, p.distributions()...)

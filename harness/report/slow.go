@@ -8,12 +8,12 @@ import (
 	"heddle/traces"
 )
 
-// mostSlow is how many trials the page says what was slow in.
-const mostSlow = 12
+// In how many trials the page says what was slow, and of how many at first sight.
+const mostSlow, slowShown = 12, 4
 
 // slowReader reads a trace to say what was slow in it; nil: the page does not say so.
 func (p *page) slowReader(x *trial, h traces.Header) *explain.Reader {
-	if a := x.figures.Attempts; !x.explained || a.OK+a.Failed+a.Killed > mostBars || len(p.slow) >= 3*mostSlow {
+	if a := x.figures.Attempts; !x.explained || a.OK+a.Failed+a.Killed > mostBars || p.slowTrials >= mostSlow {
 		return nil
 	}
 	return explain.New(&h)
@@ -32,12 +32,18 @@ func (p *page) addSlow(x *trial, r *explain.Reader) {
 	if p.compared != nil {
 		title = fmt.Sprintf("%s under %s, trial %s", x.workload, x.model, x.name)
 	}
-	more := &doc.Fold{Title: "The slowest jobs, and what the trace does not tell"}
+	d := doc.Doc{explain.Table(title, found.Lines)}
+	more := &doc.Fold{Title: "Its slowest jobs, and what its trace does not tell", Parts: doc.Doc{doc.Notes(found.Unknown)}}
 	for _, j := range found.Jobs[:min(3, len(found.Jobs))] {
 		if len(found.Jobs) > 1 {
 			more.Parts = append(more.Parts, doc.Text(fmt.Sprintf("%s %s: %v", j.ID, j.Name, j.Completion)), explain.Table(title, j.Lines))
 		}
 	}
-	more.Parts = append(more.Parts, doc.Notes(found.Unknown))
-	p.slow = append(p.slow, doc.Subheading(title), explain.Table(title, found.Lines), more)
+	d = append(d, more)
+	title = fmt.Sprintf("%s: %v", title, found.Makespan)
+	if p.slowTrials++; p.slowTrials <= slowShown {
+		p.slow = append(append(p.slow, doc.Subheading(title)), d...)
+	} else {
+		p.slow = append(p.slow, &doc.Fold{Title: title, Parts: d})
+	}
 }
