@@ -1,7 +1,6 @@
 package runs
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -15,14 +14,9 @@ import (
 	"strings"
 )
 
-// Limits on the size, in bytes, of the JSON files that describe a run. The file
+// maxRecordBytes is the greatest size of the JSON files that describe a run. The file
 // manifest.json has some 2 KB for each trial.
-const (
-	maxRecordBytes = 64 << 20
-	// maxRecordValues is the largest number of JSON values in a file that
-	// describes a run. It limits the memory that they take.
-	maxRecordValues = 1_000_000
-)
+const maxRecordBytes = 64 << 20
 
 // maxFaults is how many damaged files of a run are named. Further ones are
 // only counted.
@@ -232,13 +226,8 @@ func readLimited(f io.Reader, path string) ([]byte, error) {
 	return data, err
 }
 
-// decodeRecord decodes JSON like json.Unmarshal. Its errors name the file, and
-// it refuses data that would take far more memory than the description of a run
-// needs.
+// decodeRecord decodes JSON like json.Unmarshal. Its errors name the file.
 func decodeRecord(file string, data []byte, v any) error {
-	if n := bytes.Count(data, []byte(",")); n > maxRecordValues {
-		return fmt.Errorf("%w: %s has %d values, want at most %d", ErrDamaged, file, n, maxRecordValues)
-	}
 	if err := json.Unmarshal(data, v); err != nil {
 		return fmt.Errorf("%w: %s: %w; it was changed by hand or damaged on disk", ErrDamaged, file, err)
 	}
