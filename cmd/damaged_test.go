@@ -129,9 +129,7 @@ type damage struct {
 }
 
 func damages() []damage {
-	many := func(n int) string {
-		return `{"format":1,"state":"finished","trials":[` + strings.Repeat(`{},`, n) + `{}]}`
-	}
+	const empty = `{"format":1,"state":"finished","trials":[{}]}`
 	return []damage{
 		{"result changed", func(f folder) { f.change(aTrial+"result.json", "34957", "34958") }, "r01-wordcount-fifo/result.json", true},
 		{"result longer", func(f folder) { f.change(aTrial+"result.json", "34957", "349570") }, "r01-wordcount-fifo/result.json", true},
@@ -165,8 +163,8 @@ func damages() []damage {
 		{"manifest with a trial twice", func(f folder) {
 			f.change("manifest.json", `"name": "r01-wordcount-fifo"`, `"name": "r01-wordcount-yarn"`)
 		}, "manifest.json: trials[1].name: two trials are named r01-wordcount-yarn", false},
-		{"manifest of nothing", func(f folder) { f.write("manifest.json", many(0)) }, `manifest.json: trials[0].name: ""`, false},
-		{"manifest too large", func(f folder) { f.write("manifest.json", many(0)+strings.Repeat(" ", 65<<20)) }, "manifest.json is longer than", false},
+		{"manifest of nothing", func(f folder) { f.write("manifest.json", empty) }, `manifest.json: trials[0].name: ""`, false},
+		{"manifest too large", func(f folder) { f.write("manifest.json", empty+strings.Repeat(" ", 65<<20)) }, "manifest.json is longer than", false},
 		{"manifest nested", func(f folder) { f.write("manifest.json", strings.Repeat("[", 1_000_000)) }, "manifest.json: ", false},
 		{"manifest cut", func(f folder) { f.write("manifest.json", f.read("manifest.json")[:1000]) }, "manifest.json: unexpected end", false},
 		{"manifest is a device", func(f folder) { f.link("/dev/zero", "manifest.json") }, "manifest.json is not a regular file", false},

@@ -50,9 +50,6 @@ func (r *Row) line() ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// mostRowBytes is the longest line that is read.
-const mostRowBytes = 4 << 20
-
 // parseRow reads a line. A line that was cut off or changed is an error.
 func parseRow(line []byte) (r Row, err error) {
 	if err := json.Unmarshal(line, &r); err != nil {
@@ -129,8 +126,8 @@ func (s *Rows) Read(in io.Reader, added func(Row) error) error {
 func eachRow(in io.Reader, do func(Row) error) (damaged int, err error) {
 	lines := bufio.NewReaderSize(in, 64<<10)
 	for {
-		line, err := readLine(lines)
-		if len(line) > 0 {
+		line, err := lines.ReadBytes('\n')
+		if line = bytes.TrimSpace(line); len(line) > 0 {
 			row, perr := parseRow(line)
 			if perr != nil {
 				damaged++
@@ -143,20 +140,6 @@ func eachRow(in io.Reader, do func(Row) error) (damaged int, err error) {
 		}
 		if err != nil {
 			return damaged, fmt.Errorf("read rows: %w", err)
-		}
-	}
-}
-
-// readLine returns the next line without its end. Of a line that is too long it returns
-// the beginning, which no parser takes.
-func readLine(in *bufio.Reader) (line []byte, err error) {
-	for {
-		part, err := in.ReadSlice('\n')
-		if len(line) < mostRowBytes {
-			line = append(line, part...)
-		}
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return bytes.TrimRight(line, "\t\r\n"), err
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -160,19 +159,6 @@ func TestDigestOfOrder(t *testing.T) {
 			t.Fatal("other results give the same digest")
 		}
 	})
-}
-
-// A line without an end does not fill memory.
-func TestLongLine(t *testing.T) {
-	rows := newRows(aPlan(1))
-	_, line := rowOf(nil, "key0", 1)
-	long := strings.Repeat("x", 3*mostRowBytes) + "\n" + string(line)
-	if err := rows.Read(strings.NewReader(long), func(Row) error { return nil }); err != nil {
-		t.Fatal(err)
-	}
-	if rows.Damaged != 1 || len(rows.byKey) != 1 {
-		t.Errorf("%d damaged lines and %d rows, want 1 and 1", rows.Damaged, len(rows.byKey))
-	}
 }
 
 func FuzzParseRow(f *testing.F) {
