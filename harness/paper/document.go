@@ -313,7 +313,7 @@ func (m *Matrix) tables() (heat, table *doc.Table) {
 		}
 		add(r.Reading, r.Reading, -1)
 		for k, control := range m.Controls {
-			if slices.Contains(m.named, r.Reading) {
+			if slices.Contains(m.paper.readingNames(), r.Reading) {
 				add("– "+control+" in its place", control+" in "+r.Reading, k)
 			}
 		}

@@ -1,9 +1,9 @@
 package paper
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -30,8 +30,7 @@ type Matrix struct {
 	// Kept is what was simulated, for a run folder.
 	Kept Kept `json:"-"`
 
-	named []string // names of the readings that have one
-	axes  []Axis   // all axes of the paper
+	paper *Paper
 }
 
 // MatrixRow is one reading with the verdicts on all claims.
@@ -112,8 +111,7 @@ func (p *Paper) Matrix(ctx context.Context, o Options, vary Vary) (*Matrix, erro
 		Seeds:   o.Seeds,
 		Preview: o.Preview,
 		Changed: p.changed(Reading{}, o.Set),
-		named:   p.readingNames(),
-		axes:    p.Axes,
+		paper:   p,
 	}
 	for _, x := range p.Measures {
 		m.Measures = append(m.Measures, MeasureName{x.Name, x.Unit, x.OfSetup})
@@ -193,7 +191,7 @@ func (m *Matrix) hangsOn(claim int) (text, costs []string) {
 			}
 			name, _, _ := strings.Cut(change, "=")
 			list := &text
-			if slices.ContainsFunc(m.axes, func(a Axis) bool { return a.Name == name && a.Of == Cost }) {
+			if slices.ContainsFunc(m.paper.Axes, func(a Axis) bool { return a.Name == name && a.Of == Cost }) {
 				list = &costs
 			}
 			if !slices.Contains(*list, name) {
@@ -230,28 +228,16 @@ func (m *Matrix) movers() *doc.Table {
 }
 
 // centre returns the name of the reading from which axes are changed alone.
-func (m *Matrix) centre() string { return m.named[len(m.named)-1] }
+func (m *Matrix) centre() string { return m.paper.readingNames()[len(m.paper.Readings)] }
 
 // changed returns the value in which two readings differ, if it is only one, as
 // a text like "reward=cumulative".
 func (m *Matrix) changed(a, b *MatrixRow) (string, bool) {
-	var by []string
-	all := maps.Clone(a.Set)
-	maps.Copy(all, b.Set)
-	for _, key := range slices.Sorted(maps.Keys(all)) {
-		if a.Set[key] == b.Set[key] {
-			continue
+	other, printed := map[string]string{}, m.paper.printed()
+	for key := range merged(printed, merged(a.Set, b.Set)) {
+		if x := cmp.Or(b.Set[key], printed[key]); x != cmp.Or(a.Set[key], printed[key]) {
+			other[key] = x
 		}
-		name, value := key, b.Set[key]
-		for i := range m.axes {
-			if x := &m.axes[i]; x.key() == key {
-				name = x.Name
-				if value == "" {
-					value = x.Values[0].Value
-				}
-			}
-		}
-		by = append(by, name+"="+value)
 	}
-	return strings.Join(by, ""), len(by) == 1
+	return m.paper.differing(other), len(other) == 1
 }

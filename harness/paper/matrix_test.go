@@ -21,7 +21,7 @@ func TestHangs(t *testing.T) {
 		return r
 	}
 	m := &Matrix{
-		Seeds: 6, axes: axes, named: []string{AsPrinted, "centre"}, Claims: []ClaimCount{{ID: "C1"}, {ID: "C2"}, {ID: "C3"}},
+		Seeds: 6, paper: &Paper{Axes: axes, Readings: []Reading{{Name: "centre"}}}, Claims: []ClaimCount{{ID: "C1"}, {ID: "C2"}, {ID: "C3"}},
 		Readings: []MatrixRow{
 			row(AsPrinted, "1", "1", "1", Fails, Holds, Fails),
 			row("centre", "2", "2", "1", Holds, Holds, Fails),

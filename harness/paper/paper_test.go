@@ -419,7 +419,7 @@ func sampleMatrix() *Matrix {
 			},
 			{ID: "C2", Verdicts: map[Verdict]int{NotTestable: 2}},
 		},
-		Axes: []Axis{r.Axes[0].Axis}, Measures: []MeasureName{{Name: "cache rate", Unit: "%"}}, named: []string{AsPrinted},
+		Axes: []Axis{r.Axes[0].Axis}, Measures: []MeasureName{{Name: "cache rate", Unit: "%"}}, paper: &Paper{Axes: []Axis{r.Axes[0].Axis}},
 	}
 }
 
