@@ -191,7 +191,8 @@ var short = map[Verdict]string{Holds: "holds", Direction: "dir", Fails: "fails",
 // Doc returns the matrix for people to read: a table with a row for each reading
 // and a column for each claim, below what they come to.
 func (m *Matrix) Doc() doc.Doc {
-	counts := &doc.Table{Name: "claims", Says: true, Columns: []string{"claim", "unit", "verdicts", "as well in its place", "changed by", "what it says"}}
+	counts := &doc.Table{Name: "claims", Says: true}
+	counts.Columns = []string{"claim", "unit", "verdicts", "as well in its place", "changed by", "what it says"}
 	list := func(list []string) doc.Cell { return doc.Words(cmp.Or(strings.Join(list, ", "), "-")) }
 	for i, c := range m.Claims {
 		others, axes := []string{}, slices.Clone(c.ByText)
@@ -217,12 +218,12 @@ func (m *Matrix) Doc() doc.Doc {
 	heat, table := m.tables()
 	return doc.Doc{
 		doc.Heading(m.Title), doc.Lead(m.Summary), doc.Text(m.Source),
-		doc.Text(fmt.Sprintf("%sThe text can be read in more ways than one. These are %d readings%s, with the same %d seeds from %d: they differ by "+
-			"what is read and not by chance, and what these seeds have by chance is in all of them.",
+		doc.Text(fmt.Sprintf("%sThe text can be read in more ways than one. These are %d readings%s, with the same %d seeds from %d: they "+
+			"differ by what is read and not by chance, and what these seeds have by chance is in all of them.",
 			preview(m.Preview, m.Seeds), len(m.Readings), besides(m.Changed), m.Seeds, m.Seed)),
 		doc.Heading("Verdicts"), counts,
-		doc.Text("Changed by: axes that change a verdict if they alone are changed, as printed or from “" + m.centre() + "”; our costs are named so. " +
-			"Without the method: a control does as well, or the bar is not beaten, so that the claim does not need it. dir: direction alone; " +
+		doc.Text("Changed by: axes that change a verdict if they alone are changed, as printed or from “" + m.centre() + "”; our costs are named " +
+			"so. Without the method: a control does as well, or the bar is not beaten, so that the claim does not need it. dir: direction alone; " +
 			"rev: reversed; ceil: ceiling; n/t: not testable; *: the figure is that of another effect than the claim's first, on which its " +
 			"verdict rests; =: without the method."),
 		heat, &doc.Fold{Title: "Verdicts with our figures and their 95 % intervals", Parts: doc.Doc{table}}, m.leftOut(),
@@ -276,7 +277,8 @@ func (c *Criterion) mark() (mark string) {
 // once the verdicts by colour, where what each stands for is shown when a reader points
 // at it, and once with our figures.
 func (m *Matrix) tables() (heat, table *doc.Table) {
-	heat, table = &doc.Table{Heat: true, Name: "verdicts", Columns: []string{"reading"}}, &doc.Table{Name: "matrix", Columns: []string{"reading"}}
+	heat = &doc.Table{Heat: true, Name: "verdicts", Columns: []string{"reading"}}
+	table = &doc.Table{Name: "matrix", Columns: []string{"reading"}}
 	for _, c := range m.Claims {
 		heat.Columns, table.Columns = append(heat.Columns, c.ID), append(table.Columns, c.ID)
 	}

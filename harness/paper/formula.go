@@ -51,7 +51,8 @@ var numberOf = map[string]func(*Simulation) float64{
 	"least": func(s *Simulation) float64 { return s.Least },
 	// Where the time of a map went in the mean, in s: from its job's submission until it started; reading its input,
 	// spread over all maps; computing with a core of its own, and what that took longer.
-	"mapStart": perMap(func(t *MapTimes) float64 { return t.BeforeStart }), "fromCache": perMap(func(t *MapTimes) float64 { return t.Levels[traces.LevelCache].Read }),
+	"mapStart":    perMap(func(t *MapTimes) float64 { return t.BeforeStart }),
+	"fromCache":   perMap(func(t *MapTimes) float64 { return t.Levels[traces.LevelCache].Read }),
 	"fromDisk":    perMap(func(t *MapTimes) float64 { return t.Levels[traces.LevelNode].Read }),
 	"overNetwork": perMap(func(t *MapTimes) float64 { return t.Levels[traces.LevelRack].Read + t.Levels[traces.LevelOff].Read }),
 	"computing":   perMap(func(t *MapTimes) float64 { return t.Computing }),
@@ -394,7 +395,8 @@ func (p *formulaParser) call(word string) (f *formula, err error) {
 		err = fmt.Errorf("no function %s of %d", word, len(f.args))
 	}
 	for _, arg := range f.args {
-		if shares := word == "percent" || word == "given" || word == "steadier"; err == nil && (shares && !arg.isShare() || ofTerms[word] && arg.op != "term") {
+		shares := word == "percent" || word == "given" || word == "steadier"
+		if err == nil && (shares && !arg.isShare() || ofTerms[word] && arg.op != "term") {
 			err = fmt.Errorf("%s: want figure[scheduler] in it, for percent, given and steadier one of maps", word)
 		}
 	}

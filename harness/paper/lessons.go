@@ -115,7 +115,9 @@ func curveOf(t *sched.Training) map[string][]Point {
 		cache, local, total = cache+e.CacheRate, local+e.LocalRate, total+e.Return
 		if n := i + 1; n == next || n == len(t.Episodes) {
 			of := float64(n - from)
-			for name, y := range map[string]float64{"trainedCache": 100 * (cache / of), "trainedLocal": 100 * (local / of), "trainedReturn": total / of} {
+			for name, y := range map[string]float64{
+				"trainedCache": 100 * (cache / of), "trainedLocal": 100 * (local / of), "trainedReturn": total / of,
+			} {
 				curve[name] = append(curve[name], Point{X: float64(n), Y: y})
 			}
 			from, cache, local, total = n, 0, 0, 0

@@ -159,7 +159,7 @@ func legend(list []Criterion) (l doc.List) {
 			"the bar: what the paper's scheduler gains over the best of those that anybody could use instead; beaten if that is as much as is asked",
 		)
 	}
-	return append(l, "ours: the effect on which the verdict rests, with its 95 % interval; [?]: too few values for an interval")
+	return append(l, "ours: the effect on which the verdict rests, with its 95 % interval; without one: too few values for it, or equal ones")
 }
 
 // doubts says why the results may not be as they look.
