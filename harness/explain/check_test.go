@@ -26,6 +26,14 @@ type fact struct {
 	unlaunched  bool
 }
 
+// given is when the attempt got its container, as far as that is known.
+func (a *fact) given() traces.Time {
+	if a.decided >= 0 {
+		return min(a.start, a.decided)
+	}
+	return a.start
+}
+
 // facts is a trace, looked up slowly and plainly.
 type facts struct {
 	*run
@@ -179,12 +187,12 @@ func (f *facts) check(s Step) string {
 		if m := f.started[s.Other.Job]; x == nil && len(m) > 0 && s.Other.Job != s.Job && m[0].T <= s.From && s.To <= f.ended[s.Other.Job] {
 			return "" // its ApplicationMaster did
 		}
-		return must("an attempt of another job had the container", x != nil && x.id.Job != s.Job && x.node == s.Node && s.To <= x.end && (s.From >= x.start-handOverMost || s.From >= x.decided))
+		return must("an attempt of another job had the container", x != nil && x.id.Job != s.Job && x.node == s.Node && s.To <= x.end && s.From >= x.given()-handOverMost)
 	case kept, masterWait:
 		room := f.rooms(s.Job, s.Attempt.Kind, mid, s.Cause == masterWait, func(a *fact) bool { return a.start <= mid && mid < a.end && !a.unlaunched })
 		return must("a node had room", room > 0)
 	case handOver:
-		return must("it is short, or a container had been given", s.To-s.From <= handOverMost || a != nil && a.decided >= 0 && a.decided <= s.From)
+		return must("it is short, or a container had been given", s.To-s.From <= handOverMost || a != nil && s.From >= a.given()-handOverMost)
 	case failed:
 		return must("it ran then and failed", ran && a.outcome == traces.Failed)
 	case preempted, killed:
@@ -270,11 +278,11 @@ func (f *facts) checkReduces(s Step, a *fact) string {
 		return ""
 	}
 	x := f.of(s.Other)
-	if x.id.Job != a.id.Job || x.id.Kind != traces.Reduce || x.node != s.Node || s.To > x.end || s.From < x.start-handOverMost && s.From < x.decided {
+	if x.id.Job != a.id.Job || x.id.Kind != traces.Reduce || x.node != s.Node || s.To > x.end || s.From < x.given()-handOverMost {
 		return "want that a reduce of the job had the container"
 	}
 	if n := f.rooms(a.id.Job, traces.Map, s.To-1, false, func(b *fact) bool {
-		return b.start-handOverMost < s.To && s.To <= b.end || b.decided >= 0 && b.decided < s.To && s.To <= b.end
+		return b.given()-handOverMost < s.To && s.To <= b.end
 	}); n > 0 {
 		return fmt.Sprintf("%d nodes had room", n)
 	}

@@ -11,17 +11,16 @@ const leastShare = 1
 
 // rows calls each with the lines that are worth one, and with one for the others together.
 func rows(list []Line, each func(l Line)) {
-	rest, n := Line{Inherent: true}, 0
+	rest := Line{Inherent: true}
 	for _, l := range list {
 		if l.Share >= leastShare {
 			each(l)
 			continue
 		}
 		rest.Seconds, rest.Share = rest.Seconds+l.Seconds, rest.Share+l.Share
-		n++
 	}
-	if n > 0 {
-		rest.Sentence = fmt.Sprintf("everything else: %d causes, each below %d %%", n, leastShare)
+	if rest.Seconds > 0 {
+		rest.Sentence = fmt.Sprintf("everything else, each below %d %%", leastShare)
 		each(rest)
 	}
 }

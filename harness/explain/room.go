@@ -268,14 +268,14 @@ func (n *node) resized(w *world, has state.Amounts) (list []delta) {
 }
 
 // reserve counts the room of an attempt that starts now, at the end of the list, as taken from when
-// there was room for it: it was on its way. It does so for the time of a hand-over at most,
-// or from the decision on, if that is known.
+// there was room for it: it was on its way. It does so for the time of a hand-over at most
+// before the start, or before the decision if that is known.
 func (n *node) reserve(w *world, a *attempt) {
-	least := max(a.start-handOverMost, a.asked)
-	t, known := w.bound[a.id]
-	if known = known && t <= a.start; known {
-		least = max(t, a.asked)
+	given, known := w.bound[a.id]
+	if known = known && given <= a.start; !known {
+		given = a.start
 	}
+	least := max(given-handOverMost, a.asked)
 	need := w.need(a)
 	i := len(n.free) - 1
 	a.from = n.free[i].t
@@ -283,18 +283,17 @@ func (n *node) reserve(w *world, a *attempt) {
 		i--
 		a.from = max(n.free[i].t, least)
 	}
+	if a.from < n.free[len(n.free)-1].t {
+		if n.free[i].t < a.from {
+			n.free = slices.Insert(n.free, i+1, level{a.from, n.free[i].free})
+			i++
+		}
+		for ; n.free[i].t < a.start; i++ {
+			n.free[i].free = n.free[i].free.Minus(need)
+		}
+	}
 	if known {
-		defer func() { a.from = least }()
-	}
-	if a.from == n.free[len(n.free)-1].t {
-		return
-	}
-	if n.free[i].t < a.from {
-		n.free = slices.Insert(n.free, i+1, level{a.from, n.free[i].free})
-		i++
-	}
-	for ; n.free[i].t < a.start; i++ {
-		n.free[i].free = n.free[i].free.Minus(need)
+		a.from = min(a.from, max(given, a.asked))
 	}
 }
 

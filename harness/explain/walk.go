@@ -170,7 +170,7 @@ func (k *walk) given(a *attempt) {
 		k.to(a.asked, a.step(unknown)) // nobody knows since when it had its container
 	}
 	s, until := k.again(a, handOver), max(a.from, a.asked)
-	if a.outcome != traces.Succeeded && k.at-until > handOverMost {
+	if a.outcome != traces.Succeeded && k.at-until > 2*handOverMost {
 		s = k.w.lostStep(a) // it had its container, and never came to run
 	}
 	k.to(until, s)
@@ -272,7 +272,7 @@ func (k *walk) asked(a *attempt) *attempt {
 			until = m[0]
 		}
 		c := masterStart
-		if k.at-until > handOverMost {
+		if k.at-until > 2*handOverMost {
 			c = askedLate
 		}
 		k.to(until, a.step(c))
