@@ -29,7 +29,7 @@ func explainCommand() *cli.Command {
 		Description: `Walks from the end of the last job back to the start, from each task to what it waited
 for, so that each second of the makespan has one cause: waits for containers and who held
 them, slow nodes, far reads, full disks and links, shared cores, attempts that ran again,
-and the tasks' own work. It says so of the slowest job too. Of a RUN it takes the median trial
+and the tasks' own work. It says so of all jobs together and of the slowest, too. Of a RUN it takes the median trial
 of each workload and model. A TRACE is in any format that heddle trace import reads. For
 example:
 
@@ -67,8 +67,9 @@ func runExplain(c *cli.Context, o *explainOptions, args []string) error {
 			title = fmt.Sprintf("%s under %s, trial %s", x.Workload, x.Model, x.Trial)
 		}
 		d = append(d, doc.Heading(fmt.Sprintf("%s: %v", title, x.Makespan)), explain.List(x.Lines))
-		if j := x.Jobs; len(j)+x.More > 1 {
-			d = append(d, doc.Subheading(fmt.Sprintf("The slowest of %d jobs, %s: %v", len(j)+x.More, j[0].ID, j[0].Completion)),
+		if j := x.Jobs; x.All != nil {
+			d = append(d, doc.Subheading(fmt.Sprintf("The times of all %d jobs, added up: %v", len(j)+x.More, x.All.Completion)),
+				explain.List(x.All.Lines), doc.Subheading(fmt.Sprintf("The slowest job, %s: %v", j[0].ID, j[0].Completion)),
 				explain.List(j[0].Lines))
 		}
 		d = append(d, doc.Notes(x.Unknown))

@@ -69,6 +69,8 @@ type Explanation struct {
 	// of the Lines.
 	Makespan Ns     `json:"makespanSeconds"`
 	Lines    []Line `json:"lines"`
+	// All has what all jobs took, added up, from submission to end: where that went for each alone.
+	All *Job `json:"allJobs,omitempty"`
 	// Jobs are those that took the longest time, and More is how many others there are.
 	Jobs []Job `json:"jobs,omitempty"`
 	More int   `json:"moreJobs,omitempty"`
@@ -82,7 +84,7 @@ type Explanation struct {
 
 // Job says where the time of a job went, from its submission to its end.
 type Job struct {
-	ID         traces.JobID `json:"job"`
+	ID         traces.JobID `json:"job,omitempty"`
 	Name       string       `json:"name,omitempty"`
 	Completion Ns           `json:"completionSeconds"`
 	Lines      []Line       `json:"lines"`
@@ -147,12 +149,21 @@ func (r *Reader) Explain() (x *Explanation, ok bool) {
 	list := slices.DeleteFunc(slices.Clone(w.order), func(j *job) bool { return !j.hasEnd || j.ended < j.submitted })
 	slices.SortStableFunc(list, func(a, b *job) int { return cmp.Compare(b.ended-b.submitted, a.ended-a.submitted) })
 	x.More = len(list) - min(len(list), mostJobs)
-	for _, j := range list[:len(list)-x.More] {
+	all := Job{}
+	for i, j := range list {
 		k := walk{w: w, at: j.ended, floor: j.submitted, only: j}
 		k.job(j)
-		y := Job{ID: j.id, Name: j.name, Completion: Ns(j.ended - j.submitted), Steps: k.steps, Begin: j.submitted}
-		y.Lines = w.lines(k.steps, y.Completion)
-		x.Jobs = append(x.Jobs, y)
+		all.Completion += Ns(j.ended - j.submitted)
+		all.Steps = append(all.Steps, k.steps...)
+		if i < mostJobs {
+			y := Job{ID: j.id, Name: j.name, Completion: Ns(j.ended - j.submitted), Steps: k.steps, Begin: j.submitted}
+			y.Lines = w.lines(k.steps, y.Completion)
+			x.Jobs = append(x.Jobs, y)
+		}
+	}
+	if len(list) > 1 {
+		all.Lines = w.lines(all.Steps, all.Completion)
+		x.All = &all
 	}
 	return x, true
 }

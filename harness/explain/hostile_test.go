@@ -39,6 +39,9 @@ func sound(t *testing.T, h traces.Header, events []traces.Event) {
 		}
 	}
 	check(x.Makespan, x.Steps, x.Lines)
+	if x.All != nil {
+		check(x.All.Completion, x.All.Steps, x.All.Lines)
+	}
 	for _, j := range x.Jobs {
 		check(j.Completion, j.Steps, j.Lines)
 	}

@@ -139,7 +139,7 @@ func (w *world) sayLost(c Cause, steps []Step, x Step, node string, on Ns, job s
 	case masterLost:
 		return fmt.Sprintf("an ApplicationMaster of %s was lost, and another one started", job), "yarn.resourcemanager.am.max-attempts"
 	case ownWork:
-		return fmt.Sprintf("the work of tasks that wait for each other or for the same container: %s in a row, most of %s (%v)",
+		return fmt.Sprintf("the work of tasks that wait for each other or for the same container: %s, most of %s (%v)",
 			printable.Count(len(steps), "task"), job, ofJob), ""
 	case masterStart:
 		return "ApplicationMasters started", ""

@@ -34,8 +34,12 @@ func (p *page) addSlow(x *trial, r *explain.Reader) {
 	}
 	d := doc.Doc{explain.Table(title, found.Lines)}
 	more := &doc.Fold{Title: "Its slowest jobs, and what its trace does not tell", Parts: doc.Doc{doc.Notes(found.Unknown)}}
+	if found.All != nil {
+		more.Parts = append(more.Parts, doc.Text(fmt.Sprintf("The times of all %d jobs, added up: %v", len(found.Jobs)+found.More,
+			found.All.Completion)), explain.Table(title, found.All.Lines))
+	}
 	for _, j := range found.Jobs[:min(3, len(found.Jobs))] {
-		if len(found.Jobs) > 1 {
+		if found.All != nil {
 			more.Parts = append(more.Parts, doc.Text(fmt.Sprintf("%s %s: %v", j.ID, j.Name, j.Completion)), explain.Table(title, j.Lines))
 		}
 	}
