@@ -82,6 +82,17 @@ func Load(files fs.FS, c Program) (*Paper, error) {
 		l.at = x.Name
 		p.Measures = append(p.Measures, Measure{x.Name, x.Unit, l.estimate(x.Is, x.Go, x.In, ""), x.OfSetup})
 	}
+	if f.Explain != "" {
+		p.Explain = func(d *Data) (text string) {
+			if c.Explain == nil {
+				return d.Filled(f.Explain)
+			}
+			if text = c.Explain(d); text != "" {
+				text += " " + d.Filled(f.Explain)
+			}
+			return text
+		}
+	}
 	if l.err == nil && c.Setup == nil {
 		l.at = "the paper"
 		l.fail(p.dry())

@@ -18,18 +18,20 @@ import (
 // axis's value the value, its mark and why; of what is not judged what the paper says and why.
 type paperFile struct {
 	Name, Title, Source, Claimant string
-	Setup                         map[string]string // properties of the Testbed, for a paper without a set-up of its own
-	Facts                         [][]string
-	Schedulers, Controls          []schedulerFile
-	Bars                          []string
-	Axes                          []axisFile
-	Readings                      ordered[map[string]string]
-	Designs                       []designFile
-	Figures                       []figureFile
-	Claims                        []claimFile
-	NotJudged                     [][]string `yaml:"notJudged"`
-	Measures                      []measureFile
-	Sized                         Sized
+	// Explain says what explains the results, behind what the paper's code says of it. Each <formula> is its value.
+	Explain              string
+	Setup                map[string]string // properties of the Testbed, for a paper without a set-up of its own
+	Facts                [][]string
+	Schedulers, Controls []schedulerFile
+	Bars                 []string
+	Axes                 []axisFile
+	Readings             ordered[map[string]string]
+	Designs              []designFile
+	Figures              []figureFile
+	Claims               []claimFile
+	NotJudged            [][]string `yaml:"notJudged"`
+	Measures             []measureFile
+	Sized                Sized
 }
 
 // readPaperFile reads a paper's file, which may be a stranger's.

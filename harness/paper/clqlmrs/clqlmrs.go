@@ -24,12 +24,5 @@ func Paper() *paper.Paper {
 			// What training a job would take, as it would be charged in the reading training=20us.
 			"training": func(s *paper.Simulation) float64 { return float64(s.Trained) * 20e-6 },
 		},
-		// It says what the learner gives up.
-		Explain: func(d *paper.Data) string {
-			return d.Filled("CLQLMRS reads <cache[apps: CLQLMRS]> % of its maps' blocks from a cache, ACL <cache[apps: ACL]>, FIFO " +
-				"<cache[apps: FIFO]>, and the control matching, which learns nothing, <cache[apps: matching]>; <cachedAnywhere[apps: FIFO]> % are " +
-				"cached. With reward=cumulative, as the formulas are printed, the locality that most tasks have had pays most: that of the disk, " +
-				"for which cache hits are given up. What that costs is in the times of maps (mapTimes).")
-		},
 	})
 }

@@ -45,7 +45,5 @@ func explain(d *paper.Data) string {
 			got, byRule,
 		)
 	}
-	return text + d.Filled(" Within a run of one job only load and number of tasks vary. With jobs of all types at a time "+
-		"<rightPct[hints: learning; judged after 1]> % of the decisions are right, <rightPct[hints: learning, hints equal; judged after 1]> % "+
-		"with all hints equal, which leave fewer values new, and <rightPct[hints: rule; judged after 1]> % by the rule.")
+	return text
 }

@@ -81,14 +81,5 @@ func explain(d *paper.Data) string {
 			"spare, and if its maps do not fit to the second, it ends shortly after its goal. With mid goals %.1f %% of the jobs are late with "+
 			"Reverse and not with Adaptive%s; %.1f %% are late with Adaptive and not with Reverse%s.",
 		late[0].Value, by(late[1]), late[2].Value, by(late[3]),
-	) + d.Filled(" With relaxed goals Reverse misses <missed[exp2 relaxed: Reverse]> % of them and Adaptive <missed[exp2 relaxed: Adaptive]> "+
-		"%, and the mean lateness is <lateness[exp2 relaxed: Reverse]> and <lateness[exp2 relaxed: Adaptive]> s: what R2 and R3 say depends on "+
-		"what is called meeting goals. Alone on the cluster (R1) they miss <missed[exp1: Reverse; mid; relaxed]> and "+
-		"<missed[exp1: Adaptive; mid; relaxed]> %. What parts of the method add shows without them: with the mean of the other load alone "+
-		"Reverse misses <missed[exp2 relaxed: Reverse, mean]> % and is late by <lateness[exp2 relaxed: Reverse, mean]> s, and planning for "+
-		"the next goal alone <missed[exp2 relaxed: Reverse, next goal alone]> % and <lateness[exp2 relaxed: Reverse, next goal alone]> s. "+
-		"The earliest goal first (EDF), which estimates nothing, misses <missed[exp2 relaxed: EDF]> % and is late by "+
-		"<lateness[exp2 relaxed: EDF]> s. What R6 says depends on how an error is measured (R6b), and little on goals: predictions are wrong "+
-		"by <error[exp2 relaxed: Reverse]> % with Reverse, <error[exp2 relaxed: Adaptive]> % with Adaptive and <error[exp2 relaxed: Fair]> % "+
-		"with Fair, which ignores goals.")
+	)
 }
