@@ -23,7 +23,7 @@ type Program struct {
 	Effects   map[string]func(*Data) []Effect                       // of claims
 	Estimates map[string]func(d *Data, label string) stats.Estimate // of measures, and of published numbers with their label
 	Compute   map[string]func(*Data) ([]string, []FigureRow)        // of figures, as Part.Compute
-	Explain   func(*Data) string
+	Explain   map[string]func(*Data) string                         // what $name stands for in what explains the results
 }
 
 // Files are the names of a paper's files: what it says and how it is read, and its numbers.
@@ -58,7 +58,7 @@ func Load(files fs.FS, c Program) (*Paper, error) {
 	}
 	p := &Paper{
 		Name: f.Name, Title: f.Title, Source: f.Source, Claimant: f.Claimant, Bars: f.Bars, Sized: f.Sized,
-		Setup: c.Setup, Figures: c.Figures, Explain: c.Explain, Numbers: numbers, Experiments: experiments{files},
+		Setup: c.Setup, Figures: c.Figures, Numbers: numbers, Experiments: experiments{files},
 	}
 	l := &loader{Paper: p, code: &c}
 	if c.Setup == nil {
@@ -83,14 +83,16 @@ func Load(files fs.FS, c Program) (*Paper, error) {
 		p.Measures = append(p.Measures, Measure{x.Name, x.Unit, l.estimate(x.Is, x.Go, x.In, ""), x.OfSetup})
 	}
 	if f.Explain != "" {
-		p.Explain = func(d *Data) (text string) {
-			if c.Explain == nil {
-				return d.Filled(f.Explain)
+		p.Explain = func(d *Data) string {
+			text := f.Explain
+			for name, of := range c.Explain {
+				says := of(d)
+				if says == "" {
+					return ""
+				}
+				text = strings.ReplaceAll(text, "$"+name, says)
 			}
-			if text = c.Explain(d); text != "" {
-				text += " " + d.Filled(f.Explain)
-			}
-			return text
+			return d.Filled(text)
 		}
 	}
 	if l.err == nil && c.Setup == nil {
@@ -409,7 +411,7 @@ func (d *Data) Filled(text string) string {
 	return (&scope{d, "", strings.NewReplacer()}).computed(text)
 }
 
-// computed returns a text in which each <formula> is its value.
+// computed returns a text in which each <formula> is its value, and each <± formula> also has its interval.
 func (s *scope) computed(text string) string {
 	for {
 		before, rest, ok := strings.Cut(text, "<")
@@ -417,11 +419,17 @@ func (s *scope) computed(text string) string {
 		if !ok || !closed {
 			return text
 		}
+		in, interval := strings.CutPrefix(in, "±")
 		f, err := parseFormula(in)
 		if err != nil {
 			s.d.fail(err)
 			return text
 		}
-		text = fmt.Sprintf("%s%.1f%s", before, s.estimate(f).Value, after)
+		e := s.estimate(f)
+		value := fmt.Sprintf("%.1f", e.Value)
+		if interval {
+			value = Text(e, "")
+		}
+		text = before + value + after
 	}
 }

@@ -105,6 +105,25 @@ func TestLoadFaults(t *testing.T) {
 	}
 }
 
+// TestExplain has what explains the results be a text with formulas, and with what the paper's code says.
+func TestExplain(t *testing.T) {
+	says := "time"
+	p, err := Load(fstest.MapFS{NumbersFile: {Data: []byte(someNumbers)}, PaperFile: {Data: []byte(`{name: x, title: X, claimant: Mine,
+		schedulers: [{label: Mine, model: fifo}], designs: [{id: d, columns: {a: {}}}],
+		explain: 'its $what is <{f1; Mine; large} / 8> of <±time[d: Mine]> s'}`)}}, Program{
+		Explain: map[string]func(*Data) string{"what": func(*Data) string { return says }},
+	})
+	check(t, err)
+	for _, want := range []string{"its time is 0.5 of 8.00 s", ""} {
+		r, err := p.Run(t.Context(), Options{Seed: 1, Seeds: 2, Simulate: func(Case, uint64) (Simulation, error) { return Simulation{Seconds: 8}, nil }})
+		check(t, err)
+		if r.Summary != want {
+			t.Errorf("%q, want %q", r.Summary, want)
+		}
+		says = "" // nothing is known of it
+	}
+}
+
 // TestBegin: a new paper is read and simulated, and is not written over.
 func TestBegin(t *testing.T) {
 	dir := t.TempDir()

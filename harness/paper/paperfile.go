@@ -18,7 +18,7 @@ import (
 // axis's value the value, its mark and why; of what is not judged what the paper says and why.
 type paperFile struct {
 	Name, Title, Source, Claimant string
-	// Explain says what explains the results, behind what the paper's code says of it. Each <formula> is its value.
+	// Explain says what explains the results: each <formula> is its value, and $name what the paper's code says.
 	Explain              string
 	Setup                map[string]string // properties of the Testbed, for a paper without a set-up of its own
 	Facts                [][]string

@@ -35,7 +35,7 @@ func Paper() *paper.Paper {
 			"rightLate": right,
 			"wrongLate": func(s *paper.Simulation) float64 { return 100 - right(s) },
 		},
-		Explain: explain,
+		Explain: map[string]func(*paper.Data) string{"code": explain},
 	})
 }
 

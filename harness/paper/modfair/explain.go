@@ -10,30 +10,6 @@ import (
 	"heddle/harness/stats"
 )
 
-// explain says what the published gain comes from, and what it does not come
-// from. All of it is computed from the reading's data.
-func explain(d *paper.Data) string {
-	gain := func(a, b string) string {
-		return fmt.Sprintf("%s in A and %s in B", paper.Text(savedIn(d, "A", a, b), "%"), paper.Text(savedIn(d, "B", a, b), "%"))
-	}
-	return strings.Join([]string{
-		fmt.Sprintf(
-			"Against Original, Modified saves %s of the mean turnaround; the paper has %.1f and %.1f.",
-			gain(original, modified),
-			-d.Stated("waterfall", "A", modified),
-			-d.Stated("waterfall", "B", modified),
-		),
-		d.Filled("M4's delays begin at 3000 ms and end at <nodeDelayMs[B: Modified]> and <rackDelayMs[B: Modified]> ms in B: against Original " +
-			"without any wait for locality, M4 alone saves " + gain("Original, no delay", "m4 alone") + "."),
-		conclusion(d),
-		d.Filled("FIFO takes <100 * time[B: FIFO] / time[B: Modified]> % of the mean turnaround of Modified in B (F3): jobs of similar size " +
-			"end earlier in the mean one after the other than if they share slots."),
-		layout(d),
-		fmt.Sprintf("A map whose input is on another node takes %s longer.", paper.Text(d.Estimate("known(remotePct[A: "+original+"])"), "%")),
-		ceiling(d),
-	}, " ")
-}
-
 // conclusion says in which experiments Modified does more than the best of three
 // settings of Original by 5 % or more.
 func conclusion(d *paper.Data) string {

@@ -43,7 +43,7 @@ func Paper() *paper.Paper {
 			"ablation":  changes(ablated()...),
 			"settings":  changes(modified, "Original, no delay", "Original, no delay, FIFO in pools", "Original, no maximum", fifo),
 		},
-		Explain: explain,
+		Explain: map[string]func(*paper.Data) string{"conclusion": conclusion, "layout": layout, "ceiling": ceiling},
 	})
 }
 

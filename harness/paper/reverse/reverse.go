@@ -29,7 +29,7 @@ func Paper() *paper.Paper {
 	return paper.Must(files, paper.Program{
 		Setup:   standard,
 		Effects: map[string]func(*paper.Data) []paper.Effect{"whoIsLate": whoIsLate},
-		Explain: explain,
+		Explain: map[string]func(*paper.Data) string{"code": explain},
 	})
 }
 

@@ -45,7 +45,7 @@ func Paper() *paper.Paper {
 			},
 		},
 		Estimates: map[string]func(*paper.Data, string) stats.Estimate{"H(A)": hops(0), "H(G)": hops(6), "leftOut": predicted},
-		Explain:   explain,
+		Explain:   map[string]func(*paper.Data) string{"became": became},
 	})
 }
 
