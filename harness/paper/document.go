@@ -224,8 +224,8 @@ func (m *Matrix) Doc() doc.Doc {
 		doc.Heading("Verdicts"), counts,
 		doc.Text("Changed by: axes that change a verdict if they alone are changed, as printed or from “" + m.centre() + "”; our costs are " +
 			"named so. Without the method: a control does as well, or the bar is not beaten, so that the claim does not need it. dir: " +
-			"direction alone; rev: reversed; ceil: ceiling; n/t: not testable; *: the figure is that of another effect than the claim's first, on which its " +
-			"verdict rests; =: without the method."),
+			"direction alone; rev: reversed; ceil: ceiling; n/t: not testable; *: the figure is that of another effect than the claim's first, " +
+			"on which its verdict rests; =: without the method."),
 		heat, &doc.Fold{Title: "Verdicts with our figures and their 95 % intervals", Parts: doc.Doc{table}}, m.leftOut(),
 		doc.Heading("What moves the figures"), m.movers(),
 		doc.Heading("How the readings differ from the first"), differ, doc.Heading("What was varied"), varied,
