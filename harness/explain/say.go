@@ -88,7 +88,8 @@ func (w *world) say(c Cause, steps []Step) (sentence, change string) {
 		return fmt.Sprintf("its tasks waited for containers that other jobs held, %s most of all (%v)", other, of),
 			"the queue's capacity or the job's priority, another model, or more nodes"
 	case masterWait:
-		return fmt.Sprintf("%s waited for its ApplicationMaster longer than one takes to start (%v)", job, Ns(w.least)),
+		return fmt.Sprintf("jobs waited for their ApplicationMaster longer than one takes to start here (%v), %s most of all (%v)", Ns(w.least),
+				job, ofJob),
 			"yarn.scheduler.capacity.maximum-am-resource-percent"
 	case kept:
 		return fmt.Sprintf("a node had room, and a task that waited did not get it, such as %s for %v: by the queue's limits, or since the "+
@@ -142,7 +143,7 @@ func (w *world) sayLost(c Cause, steps []Step, x Step, node string, on Ns, job s
 		return fmt.Sprintf("the work of tasks that wait for each other or for the same container: %s, most of %s (%v)",
 			printable.Count(len(steps), "task"), job, ofJob), ""
 	case masterStart:
-		return "ApplicationMasters started", ""
+		return fmt.Sprintf("ApplicationMasters started, which takes %v here at least", Ns(w.least)), ""
 	case handOver:
 		return fmt.Sprintf("containers on their way: heartbeats and launches, %v each at most", Ns(most(steps).To-most(steps).From)),
 			"yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms, the NodeManagers' heartbeat"
