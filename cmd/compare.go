@@ -3,6 +3,8 @@ package cmd
 import (
 	"cmp"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -56,6 +58,14 @@ func runCompare(c *cli.Context, o *compareOptions, dirs []string) (err error) {
 	if c.IsSet("where") {
 		if o.Options.Where, err = results.Where(o.Where); err != nil {
 			return fmt.Errorf("--where: %w", err)
+		}
+	}
+	root, _ := runsRoot("") // without one there are no names
+	for i, dir := range dirs {
+		if _, err := os.Stat(dir); err != nil && filepath.Base(dir) == dir {
+			if _, err := os.Stat(filepath.Join(root, dir)); err == nil {
+				dirs[i] = filepath.Join(root, dir)
+			}
 		}
 	}
 	report, err := compare.Runs(dirs, o.Options)

@@ -67,6 +67,9 @@ func (r *Report) differences() string {
 	values := fmt.Sprintf("%s against %s%s", r.value(&best), r.value(&other), r.others(best.Model, other.Model, models))
 	switch {
 	case len(shown) > 0:
+		if p.A == best.Model { // the sentence says by how much the other one is worse
+			values = fmt.Sprintf("%s against %s%s", r.value(&other), r.value(&best), r.others(best.Model, other.Model, models))
+		}
 		text := fmt.Sprintf("%s, %s with %s: %s.", r.apart(noun, p, best.Model, other.Model), p.Says(), p.number(), values)
 		if more := slices.DeleteFunc(shown, func(m string) bool { return m == other.Model }); len(more) > 0 {
 			text += fmt.Sprintf(" It differs from %s too.", few(more))

@@ -44,7 +44,7 @@ func TestHeadlineShown(t *testing.T) {
 		"none": {headlined(0.6, Interval{-2.1, 3.3}, 0.5), cannot + "-2.1 to +3.3 %." + origin},
 		"the last alone": {
 			headlined(-0.6, Interval{-2.1, 0.9}, 0.5).with("delay", "fifo", 37.8, 0.009).with("yarn", "fifo", 36, 0.01),
-			"fifo is slower than delay by 37.8 % (95 % interval +36.8 to +38.8 %), shown with 6 repeats: 61.39 s against 62.50 s (61.94 s under yarn). The trials cannot tell it from yarn." + origin,
+			"fifo is slower than delay by 37.8 % (95 % interval +36.8 to +38.8 %), shown with 6 repeats: 62.50 s against 61.39 s (61.94 s under yarn). The trials cannot tell it from yarn." + origin,
 		},
 		"two others": {headlined(-0.6, Interval{-2.1, 0.9}, 0.5).with("yarn", "fifo", 36, 0.01), cannot + "-2.1 to +0.9 %." + origin},
 		"all": {

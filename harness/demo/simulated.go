@@ -76,7 +76,7 @@ func Simulate(ctx context.Context, root string, command []string) (*Simulated, e
 		return nil, err
 	}
 	s := &Simulated{Folder: run.Dir, Page: filepath.Join(run.Dir, pageFile)}
-	s.Trace = filepath.Join(run.TrialDir(config.TrialName(1, slow, config.ModelYARN)), results.TraceFile)
+	s.Trace = filepath.Join(run.TrialDir(config.TrialName(1, cached, config.ModelRecorded)), results.TraceFile)
 	if s.Compare, err = compare.Runs([]string{run.Dir},
 		compare.Options{Metrics: []string{"makespan", "cacheLocal", "nodeLocal"}}); err != nil {
 		return nil, err

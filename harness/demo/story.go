@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"heddle/harness/compare"
 	"heddle/harness/config"
@@ -20,30 +21,32 @@ func (s *Simulated) tell() error {
 	if err != nil {
 		return err
 	}
-	var measured, replayed, lo, hi float64
-	for _, t := range s.Compare.Tables {
+	var measured, replayed []string
+	worst := 0.0
+	for i := range s.Compare.Tables {
+		t := &s.Compare.Tables[i]
 		if t.Metric != "makespan" || t.Workload == slow {
 			continue
 		}
-		measured += float64(mean(&t, config.ModelRecorded).Mean)
-		m := mean(&t, config.ModelYARN)
-		replayed += float64(m.Mean)
-		lo, hi = lo+float64(m.MeanCI95[0]), hi+float64(m.MeanCI95[1])
+		was, is := float64(mean(t, config.ModelRecorded).Mean), float64(mean(t, config.ModelYARN).Mean)
+		measured, replayed = append(measured, fmt.Sprintf("%.1f", was)), append(replayed, fmt.Sprintf("%.1f", is))
+		worst = max(worst, math.Abs(is/was-1))
 	}
-	seconds := func(x float64) string { return doc.Number(x, "s").String() }
-	time, memory, slower := s.table(cached, "makespan"), s.table(cached, "cacheLocal"), s.table(slow, "makespan")
+	memory := s.table(cached, "cacheLocal")
+	recorded := doc.Number(float64(mean(memory, config.ModelRecorded).Mean), memory.Unit).Short()
 	s.Story = []string{
 		fmt.Sprintf("Five jobs that ran on a real Hadoop %s cluster of 4 nodes, in three runs, run again here in virtual time, "+
 			"%d times each way.",
 			h.Software["hadoop"], simulatedSeeds),
-		fmt.Sprintf("Can you trust it? Measured %s, replayed %s [%.1f, %.1f]: off by %.1f %%.", seconds(measured), seconds(replayed), lo, hi,
-			100*math.Abs(replayed/measured-1)),
-		fmt.Sprintf("Does a scheduler that knows the HDFS cache help? Maps that read from memory: %s. Time: %s.", versus(memory), versus(time)),
-		fmt.Sprintf("What if its disks were slow, 1 MB/s? Time: %s.", versus(slower)),
+		fmt.Sprintf("Can you trust it? The runs took %s s; replayed under YARN's own scheduler %s s: off by %.0f %% at worst.",
+			strings.Join(measured, ", "), strings.Join(replayed, ", "), 100*worst),
+		fmt.Sprintf("Would a scheduler that knows the HDFS cache have helped the first one? Maps that read from memory: %s; %s when it ran. "+
+			"Time: %s.", versus(memory), recorded, versus(s.table(cached, "makespan"))),
+		fmt.Sprintf("And if that cluster's disks were slow, 1 MB/s? Time: %s.", versus(s.table(slow, "makespan"))),
 	}
 	if x := far(&h, events); x != nil {
-		s.Story = append(s.Story, fmt.Sprintf("Why did YARN not start map %d where its block is cached? It ran %s; %s.",
-			x.Attempt.Index, x.Short(), x.Sentences()[len(x.Sentences())-1]))
+		s.Story = append(s.Story, fmt.Sprintf("When it ran, why did YARN not start map %d where its block was cached? It ran %s.",
+			x.Attempt.Index, x.Short()))
 		s.why = fmt.Sprintf("heddle trace why %s m%d", s.Trace, x.Attempt.Index)
 	}
 	return nil
@@ -83,12 +86,12 @@ func versus(t *compare.Table) string {
 	return fmt.Sprintf("%s; %d repeats cannot tell a difference", text, p.Runs)
 }
 
-// far returns the first map that read from elsewhere although its block was cached on a node
-// with room, nil if there is none.
+// far returns the first map that read from elsewhere although its block was cached, nil if
+// there is none.
 func far(h *traces.Header, events []traces.Event) (found *why.Explanation) {
 	for x := range why.Each(h, slices.Values(events)) {
-		cachedFree := slices.ContainsFunc(x.Nearer, func(n why.Nearer) bool { return n.Level == traces.LevelCache && n.Room == why.RoomFree })
-		if cachedFree && (found == nil || x.Attempt.Index < found.Attempt.Index) {
+		elsewhere := slices.ContainsFunc(x.Nearer, func(n why.Nearer) bool { return n.Level == traces.LevelCache })
+		if elsewhere && (found == nil || x.Attempt.Index < found.Attempt.Index) {
 			found = x
 		}
 	}

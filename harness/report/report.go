@@ -71,7 +71,7 @@ type page struct {
 
 // usual are the metrics of a page if nobody names any.
 var usual = []string{
-	"jobCompletion", "makespan", "slowdown", "waiting", "cacheLocal", "nodeLocal", "mapDuration", "reduceDuration",
+	"makespan", "jobCompletion", "slowdown", "waiting", "cacheLocal", "nodeLocal", "mapDuration", "reduceDuration",
 	"slotUse",
 }
 
