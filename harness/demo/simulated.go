@@ -88,7 +88,8 @@ func Simulate(ctx context.Context, root string, command []string) (*Simulated, e
 	if err != nil {
 		return nil, err
 	}
-	page = slices.Concat(doc.Doc{doc.Heading("What heddle finds in five jobs of a real cluster")}, s.story(), page[2:]) // its first sentence is of all workloads together
+	const title = doc.Heading("What heddle finds in five jobs of a real cluster")
+	page = slices.Concat(doc.Doc{title}, s.story(), page[2:]) // its first sentence is of all workloads together
 	if err := outfile.Create(s.Page, func(f *os.File) error { return doc.WritePage(f, page) }); err != nil {
 		return nil, fmt.Errorf("write page: %w", err)
 	}
