@@ -126,7 +126,7 @@ func (w *world) sayLost(c Cause, steps []Step, x Step, node string, on Ns, job s
 	switch c {
 	case failed:
 		return fmt.Sprintf("attempts failed and ran again, most of this on %s (%v), such as %s", orNone(node), on, x.task()),
-			"see the error with heddle trace info; take the node out if it is always the same"
+			"what the logs of these attempts say; take the node out if it is always the same"
 	case nodeLost:
 		return fmt.Sprintf("a node was lost, and what ran or lay there was run again, such as %s", x.task()),
 			"yarn.resourcemanager.nm.liveness-monitor.expiry-interval-ms"
