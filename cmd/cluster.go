@@ -53,5 +53,6 @@ func loadMachines(text string) (*config.Cluster, error) {
 }
 
 func noLab(name string) error {
-	return withCode(exitCluster, fmt.Errorf("no lab named %s is up; start it with 'heddle lab up --name %s', or name a cluster file with --cluster", name, name))
+	return withCode(exitCluster, fmt.Errorf("no lab named %s is up; start it with 'heddle lab up --name %s', or name a cluster file "+
+		"with --cluster", name, name))
 }
