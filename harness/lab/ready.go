@@ -1,11 +1,14 @@
 package lab
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"maps"
 	"net"
 	"net/http"
@@ -69,6 +72,9 @@ func (l *Lab) startMissing(ctx context.Context, say func(Event)) error {
 					return err
 				}
 				if err := l.shareEdits(ctx); err != nil {
+					return err
+				}
+				if err := l.dropUnwritten(n); err != nil {
 					return err
 				}
 			}
@@ -379,6 +385,33 @@ func (l *Lab) format(ctx context.Context) error {
 		return fmt.Errorf("format HDFS: %w\n%s", err, lastLines(out, 12))
 	}
 	return nil
+}
+
+// dropUnwritten removes segments of HDFS's edit log that a NameNode had filled with ones, as
+// it does before it writes into them, when it was killed. They have no edits, and the next
+// NameNode would not start with them.
+func (l *Lab) dropUnwritten(n node) error {
+	root, err := os.OpenRoot(l.nodePath(n.name, "name")) // its owner is not root
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	segments, err := fs.Glob(root.FS(), "current/edits_inprogress_*")
+	for _, name := range segments {
+		f, err := root.Open(name)
+		if err != nil {
+			return err
+		}
+		begin := make([]byte, 4)
+		_, err = io.ReadFull(f, begin)
+		f.Close()
+		if err == nil && bytes.Equal(begin, []byte{0xff, 0xff, 0xff, 0xff}) {
+			if err := root.Remove(name); err != nil {
+				return err
+			}
+		}
+	}
+	return err
 }
 
 // runMain runs the program of a daemon as a command, to its end.
