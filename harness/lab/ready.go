@@ -68,13 +68,7 @@ func (l *Lab) startMissing(ctx context.Context, say func(Event)) error {
 			}
 			start := l.pid(n, d) == 0
 			if start && d == nameNode {
-				if err := l.format(ctx); err != nil {
-					return err
-				}
-				if err := l.shareEdits(ctx); err != nil {
-					return err
-				}
-				if err := l.dropUnwritten(n); err != nil {
+				if err := l.beforeNameNode(ctx, n); err != nil {
 					return err
 				}
 			}
@@ -385,6 +379,17 @@ func (l *Lab) format(ctx context.Context) error {
 		return fmt.Errorf("format HDFS: %w\n%s", err, lastLines(out, 12))
 	}
 	return nil
+}
+
+// beforeNameNode makes HDFS's folders such that a NameNode starts with them.
+func (l *Lab) beforeNameNode(ctx context.Context, n node) error {
+	if err := l.format(ctx); err != nil {
+		return err
+	}
+	if err := l.shareEdits(ctx); err != nil {
+		return err
+	}
+	return l.dropUnwritten(n)
 }
 
 // dropUnwritten removes segments of HDFS's edit log that a NameNode had filled with ones, as
