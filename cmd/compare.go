@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -62,10 +61,11 @@ func runCompare(c *cli.Context, o *compareOptions, dirs []string) (err error) {
 	}
 	root, _ := runsRoot("") // without one there are no names
 	for i, dir := range dirs {
-		if _, err := os.Stat(dir); err != nil && filepath.Base(dir) == dir {
-			if _, err := os.Stat(filepath.Join(root, dir)); err == nil {
-				dirs[i] = filepath.Join(root, dir)
-			}
+		if _, err := os.Stat(dir); err == nil {
+			continue
+		}
+		if run, err := openRun(root, dir); err == nil {
+			dirs[i] = run.Dir
 		}
 	}
 	report, err := compare.Runs(dirs, o.Options)

@@ -3,7 +3,6 @@ package cmd
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 
 	"github.com/urfave/cli/v2"
@@ -17,7 +16,7 @@ import (
 
 type explainOptions struct {
 	inRuns
-	asJSON
+	printed
 	verified
 }
 
@@ -29,9 +28,9 @@ func explainCommand() *cli.Command {
 		Description: `Walks from the end of the last job back to the start, from each task to what it waited
 for, so that each second of the makespan has one cause: waits for containers and who held
 them, slow nodes, far reads, full disks and links, shared cores, attempts that ran again,
-and the tasks' own work. It says so of all jobs together and of the slowest, too. Of a RUN it takes the median trial
-of each workload and model. A TRACE is in any format that heddle trace import reads. For
-example:
+and the tasks' own work. It says so of all jobs together and of the slowest, too. Of a RUN
+it takes the median trial of each workload and model. A TRACE is in any format that heddle
+trace import reads. For example:
 
    heddle explain RUN-FOLDER
    heddle explain --json run.trace | jq '.[0].lines[] | {cause, seconds}'
@@ -74,7 +73,7 @@ func runExplain(c *cli.Context, o *explainOptions, args []string) error {
 		}
 		d = append(d, doc.Notes(x.Unknown))
 	}
-	err = printResult(c, list, func(out io.Writer) error { return doc.WriteText(out, d, false) })
+	err = printDoc(c, list, d)
 	if x := &list[0]; err == nil && len(x.Lines) > 0 && x.Lines[0].Ask != "" && !x.imported {
 		next(c, "heddle trace why", x.Trace, x.Lines[0].Ask)
 	}

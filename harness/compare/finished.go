@@ -63,8 +63,13 @@ func (f *Finished) Doc() doc.Doc {
 			achieved = append(append(achieved, doc.Heading(r.Name+": achieved of what was asked")), r.Achieved.Doc()...)
 		}
 	}
-	if len(f.Trials) > mostTrialRows {
-		models = modelParts(f.run, f.Trials, said)
+	several := slices.ContainsFunc(f.Trials, func(t results.Trial) bool { return t.Model != f.Trials[0].Model })
+	var r *Report // nil if the trials cannot be compared, as those of a run that was interrupted early
+	if len(f.Trials) > mostTrialRows || several {
+		r, _ = Runs([]string{f.run.Dir}, Options{Metrics: []string{"makespan"}, Unverified: f.run.Unverified})
+	}
+	if len(f.Trials) > mostTrialRows && r != nil {
+		models = r.modelParts(f.run, f.Trials, said)
 	}
 	if models == nil {
 		models = doc.Doc{t}
@@ -75,11 +80,7 @@ func (f *Finished) Doc() doc.Doc {
 		d = append(d, experiment.NewRunsDoc(f.costs, f.NewRuns)...)
 	}
 	d = append(d, doc.Warnings(f.starved), ThresholdTable(f.Thresholds))
-	if len(f.Trials) > mostTrialRows {
-		return d // their comparison ends with the sentence
-	}
-	r, err := Runs([]string{f.run.Dir}, Options{Metrics: []string{"makespan"}, Unverified: f.run.Unverified})
-	if err == nil && len(r.Models) > 1 {
+	if len(f.Trials) <= mostTrialRows && r != nil && len(r.Models) > 1 { // the comparison of more ends with the sentence
 		d = append(d, doc.Lead(r.Headline()))
 	}
 	return d
@@ -117,13 +118,8 @@ func jobRows(t *doc.Table, r *results.Trial) {
 const mostTrialRows = 12
 
 // modelParts returns how long the trials of a run took, by model. It says nothing about
-// thresholds, or that the texts already say. If the trials cannot be compared, as those
-// of a run that was interrupted early, it is nil.
-func modelParts(run *runs.Run, trials []results.Trial, said []string) doc.Doc {
-	r, err := Runs([]string{run.Dir}, Options{Metrics: []string{"makespan"}, Unverified: run.Unverified})
-	if err != nil {
-		return nil
-	}
+// thresholds, or that the texts already say.
+func (r *Report) modelParts(run *runs.Run, trials []results.Trial, said []string) doc.Doc {
 	r.Thresholds, r.Steering = nil, nil
 	d := r.Doc()
 	for i, p := range d {

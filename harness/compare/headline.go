@@ -64,13 +64,14 @@ func (r *Report) differences() string {
 	if p == nil {
 		return fmt.Sprintf("The lowest and the highest %s cannot be compared. %s", noun, r.origin())
 	}
-	values := fmt.Sprintf("%s against %s%s", r.value(&best), r.value(&other), r.others(best.Model, other.Model, models))
 	switch {
 	case len(shown) > 0:
-		if p.A == best.Model { // the sentence says by how much the other one is worse
-			values = fmt.Sprintf("%s against %s%s", r.value(&other), r.value(&best), r.others(best.Model, other.Model, models))
+		first, second := r.value(&best), r.value(&other)
+		if p.B != best.Model { // the sentence says by how much the other one is worse
+			first, second = second, first
 		}
-		text := fmt.Sprintf("%s, %s with %s: %s.", r.apart(noun, p, best.Model, other.Model), p.Says(), p.number(), values)
+		text := fmt.Sprintf("%s, %s with %s: %s against %s%s.", r.apart(noun, p), p.Says(), p.number(), first, second,
+			r.others(best.Model, other.Model, models))
 		if more := slices.DeleteFunc(shown, func(m string) bool { return m == other.Model }); len(more) > 0 {
 			text += fmt.Sprintf(" It differs from %s too.", few(more))
 		}
@@ -180,26 +181,24 @@ func (p *Pair) number() string {
 	return printable.Count(p.Runs, "repeat")
 }
 
-// apart says by how much the best model differs from another one, with the interval.
-func (r *Report) apart(noun string, p *Pair, best, other string) string {
+// apart says by how much the second model of a pair differs from the first, as tables have
+// it, with the interval.
+func (r *Report) apart(noun string, p *Pair) string {
 	less, more := "lower", "higher"
 	if r.Unit == "s" {
 		less, more = "shorter", "longer"
 	}
 	by, lo, hi := float64(p.DiffPct), p.CI95Pct[0], p.CI95Pct[1]
-	if p.A == best { // as tables have it: the second from the first
-		best, other = other, best
-	}
 	word := more
 	if by < 0 {
 		word = less
 	}
-	is := fmt.Sprintf("the %s is %s under %s than under %s", noun, word, best, other)
+	is := fmt.Sprintf("the %s is %s under %s than under %s", noun, word, p.B, p.A)
 	if r.Unit == "s" && nouns[r.Metric] != "" {
-		is = fmt.Sprintf("%s is %s than %s", best, map[bool]string{true: "faster", false: "slower"}[by < 0], other)
+		is = fmt.Sprintf("%s is %s than %s", p.B, map[bool]string{true: "faster", false: "slower"}[by < 0], p.A)
 	}
 	unit := r.differenceUnit()
-	return fmt.Sprintf("%s by %s (95 %% interval %s to %s)", upper(is, best), doc.Fixed(math.Abs(by), 1, unit), doc.Signed(lo, 1, ""),
+	return fmt.Sprintf("%s by %s (95 %% interval %s to %s)", upper(is, p.B), doc.Fixed(math.Abs(by), 1, unit), doc.Signed(lo, 1, ""),
 		doc.Signed(hi, 1, unit))
 }
 

@@ -314,7 +314,7 @@ func (r *Report) AllTrials() []Chosen { return mapped(r.trials, r.chosen) }
 // Runs returns the runs that are compared.
 func (r *Report) Runs() []*results.Run { return r.runs }
 
-// Clearest returns the workload and the two models that the trials show to differ most clearly by the
+// Clearest returns the workload and the two models that differ most clearly by the
 // report's first metric. Without any difference they are the first two of the first
 // workload. A trace itself, beside its replays, is taken if there is one model only.
 // second is empty if there is nothing else.

@@ -19,7 +19,7 @@ func (r *Report) MadeUp() []string { return slices.Concat(madeUp(r.trials)) }
 // as a schedule, is its result.
 func madeUp(trials []trial) (imported, computed []string) {
 	recorded := map[string][]string{} // by workload, what was not recorded in the trace itself
-	var others []string               // in any, for what replays a trace that does not stand beside it
+	others := []string{}              // in any of the traces, for replays of one that does not stand beside them
 	for _, t := range trials {
 		if labelled(t.model, config.ModelRecorded) {
 			recorded[t.workload] = append([]string{}, t.figures[0].Synthetic...)
@@ -30,7 +30,7 @@ func madeUp(trials []trial) (imported, computed []string) {
 		if was := recorded[workload]; was != nil || len(recorded) == 0 {
 			return was
 		}
-		return append([]string{}, others...)
+		return others
 	}
 	for _, t := range trials {
 		for _, f := range t.figures {
