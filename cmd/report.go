@@ -110,9 +110,13 @@ func usualPage(o *report.Options) string {
 
 // isPage reports whether nothing is at a path but a page of heddle's.
 func isPage(path string) bool {
+	info, err := os.Lstat(path)
+	if err != nil || !info.Mode().IsRegular() { // one that opens a pipe waits for ever
+		return errors.Is(err, fs.ErrNotExist)
+	}
 	f, err := os.Open(path)
 	if err != nil {
-		return errors.Is(err, fs.ErrNotExist)
+		return false
 	}
 	defer f.Close()
 	head := make([]byte, 1<<10)
