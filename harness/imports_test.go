@@ -23,7 +23,7 @@ const order = `
 	traces/jhist traces/parquet traces/perfetto traces/rumen traces/sls traces/swim traces/exchange
 	yarnclient yarnclient/yarntest
 	hibench/tables hibench
-	collectors/hdfs/internal/hdfspb collectors/hdfs/jobsplit collectors/hdfs collectors/hdfs/hdfstest
+	collectors/hdfs/internal/hdfspb collectors/hdfs/ipc collectors/hdfs/jobsplit collectors/hdfs collectors/hdfs/hdfstest
 	collectors/yarn collectors/node collectors/node/agent
 	harness/internal/golden harness/internal/mavenjars harness/internal/cputime harness/nearest harness/internal/poll harness/internal/units harness/option
 	harness/stats harness/design harness/doc harness/loadfit harness/sim/draw harness/state

@@ -2,7 +2,6 @@ package hdfs
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
@@ -13,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"heddle/collectors/hdfs/internal/hdfspb"
+	"heddle/collectors/hdfs/ipc"
 )
 
 // libraryCalls is what the library colinmarc/hdfs takes for its connection to a
@@ -79,35 +79,35 @@ func (l *libraryCalls) answer() ([]byte, error) {
 	}
 	request := l.call[lengthBytes+n:] // what follows the header: the method and its parameter
 	id := l.c.nextCallID()
-	var r reply
+	var r ipc.Reply
 	err := l.c.repeated(l.ctx, func(retry int32) error {
-		r = reply{}
-		return l.c.attempt(l.ctx, func(ctx context.Context, cn *conn) error {
-			frame, err := appendFrame(nil, requestHeader(id, retry, l.c.clientID[:]))
+		r = ipc.Reply{}
+		return l.c.attempt(l.ctx, func(ctx context.Context, cn *ipc.Conn) error {
+			frame, err := ipc.AppendFrame(nil, ipc.RequestHeader(id, retry, l.c.clientID[:]))
 			if err != nil {
 				return err
 			}
-			r, err = l.c.exchange(ctx, cn, id, "call", lengthened(frame, request))
+			r, err = l.c.exchange(ctx, cn, id, "call", ipc.Lengthened(frame, request))
 			return err
 		})
 	})
-	if remote := (*RemoteError)(nil); r.header == nil || err != nil && (l.ctx.Err() != nil || !errors.As(err, &remote) || remote.standby()) {
+	if remote := (*RemoteError)(nil); r.Header == nil || err != nil && (l.ctx.Err() != nil || !errors.As(err, &remote) || remote.standby()) {
 		return nil, err
 	}
-	if len(r.body) > maxLibraryBytes {
+	if len(r.Body) > maxLibraryBytes {
 		return nil, fmt.Errorf("NameNode %s: answered a call about files with %d bytes, want at most %d; "+
 			"a file of so many blocks can be read by 'hdfs dfs -cat'",
-			strings.Join(l.c.options.NameNodes, ", "), len(r.body), maxLibraryBytes)
+			strings.Join(l.c.options.NameNodes, ", "), len(r.Body), maxLibraryBytes)
 	}
-	r.header.CallId = proto.Uint32(uint32(theirs.GetCallId()))
-	frame, err := appendFrame(nil, r.header)
+	r.Header.CallId = proto.Uint32(uint32(theirs.GetCallId()))
+	frame, err := ipc.AppendFrame(nil, r.Header)
 	if err != nil {
 		return nil, fmt.Errorf("hdfs: pass an answer on: %w", err)
 	}
-	if r.header.GetStatus() != hdfspb.ResponseHeader_SUCCESS {
+	if r.Header.GetStatus() != hdfspb.ResponseHeader_SUCCESS {
 		return frame, nil
 	}
-	return lengthened(frame, protowire.AppendBytes(nil, l.believed(request, r.body))), nil
+	return ipc.Lengthened(frame, protowire.AppendBytes(nil, l.believed(request, r.Body))), nil
 }
 
 // believed returns the answer to a request as the library is to believe it: that DataNodes
@@ -127,11 +127,4 @@ func (l *libraryCalls) believed(request, body []byte) []byte {
 	no := protowire.AppendVarint(protowire.AppendTag(nil, encryptDataTransfer, protowire.VarintType), 0)
 	// What comes again is merged into the message before.
 	return protowire.AppendBytes(protowire.AppendTag(slices.Clip(body), defaults, protowire.BytesType), no)
-}
-
-// lengthened appends bytes to a frame.
-func lengthened(frame, more []byte) []byte {
-	frame = append(frame, more...)
-	binary.BigEndian.PutUint32(frame, uint32(len(frame)-4))
-	return frame
 }

@@ -18,6 +18,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"heddle/collectors/hdfs/internal/hdfspb"
+	"heddle/collectors/hdfs/ipc"
 )
 
 func FuzzReadReply(f *testing.F) {
@@ -28,18 +29,18 @@ func FuzzReadReply(f *testing.F) {
 	f.Add([]byte{0x07, 0xff, 0xff, 0xff, 1, 2})
 	f.Add([]byte{0xff, 0xff, 0xff, 0xfb, 1, 2})
 	f.Add([]byte{0, 0, 0, 5, 0xff, 0xff, 0xff, 0xff, 0x0f})
-	f.Add(must(appendFrame(nil, successHeader(), emptyEntries(1000))))
+	f.Add(must(ipc.AppendFrame(nil, successHeader(), emptyEntries(1000))))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		// An element of two bytes becomes a message of some 200.
 		defer allocatesAtMost(t, 1<<20+500*len(b))()
-		frame, err := readFrame(bufio.NewReader(bytes.NewReader(b)), maxFrameBytes)
+		frame, err := ipc.ReadFrame(bufio.NewReader(bytes.NewReader(b)), ipc.MaxFrameBytes)
 		if err != nil {
 			return
 		}
 		if len(frame) == 0 || len(frame) > len(b)-4 {
 			t.Fatalf("a frame of %d bytes from %d", len(frame), len(b))
 		}
-		header, body, err := parseReply(frame)
+		header, body, err := ipc.ParseReply(frame)
 		if err != nil {
 			return
 		}
@@ -64,10 +65,10 @@ func FuzzReadReply(f *testing.F) {
 // What is allocated for a frame follows the bytes that came of it.
 func TestLongFrameIsNotTrusted(t *testing.T) {
 	for _, came := range []int{0, 100, 1 << 20, 10 << 20} {
-		frame := binary.BigEndian.AppendUint32(make([]byte, 0, 4+came), maxFrameBytes)
+		frame := binary.BigEndian.AppendUint32(make([]byte, 0, 4+came), ipc.MaxFrameBytes)
 		frame = append(frame, make([]byte, came)...)
 		check := allocatesAtMost(t, 256<<10+10*came)
-		if _, err := readFrame(bufio.NewReader(bytes.NewReader(frame)), maxFrameBytes); !errors.Is(err, io.ErrUnexpectedEOF) {
+		if _, err := ipc.ReadFrame(bufio.NewReader(bytes.NewReader(frame)), ipc.MaxFrameBytes); !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("a frame cut after %d bytes: %v", came, err)
 		}
 		check()

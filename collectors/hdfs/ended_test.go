@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"net"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/jcmturner/gokrb5/v8/client"
 
 	"heddle/collectors/hdfs/internal/hdfspb"
+	"heddle/collectors/hdfs/ipc"
 )
 
 // TestEndedProof: where a NameNode that wants Kerberos, or the KDC, does not answer, a
@@ -99,11 +101,17 @@ func TestEndedWait(t *testing.T) {
 	defer func() { <-c.link }()
 	ours, theirs := net.Pipe()
 	defer theirs.Close()
-	cn := &conn{c: ours, done: make(chan struct{})}
+	go func() { _, _ = io.Copy(io.Discard, theirs) }()
+	cn, err := ipc.Open(t.Context(), ours, "a:1", ipc.Greeting(0), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	ctx, end := context.WithCancel(t.Context())
 	end()
 	c.leave(ctx, cn, errors.New("it broke"))
-	if cn.err == nil {
+	select {
+	case <-cn.Done():
+	default:
 		t.Error("the connection is not closed")
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"heddle/collectors/hdfs/internal/hdfspb"
+	"heddle/collectors/hdfs/ipc"
 )
 
 // call makes one call on the active NameNode and decodes the answer into resp.
@@ -21,7 +22,7 @@ import (
 func (c *Client) call(ctx context.Context, method string, req, resp proto.Message) error {
 	id := c.nextCallID()
 	return c.repeated(ctx, func(retry int32) error {
-		return c.attempt(ctx, func(ctx context.Context, cn *conn) error {
+		return c.attempt(ctx, func(ctx context.Context, cn *ipc.Conn) error {
 			return c.roundTrip(ctx, cn, id, retry, method, req, resp)
 		})
 	})
@@ -31,7 +32,7 @@ func (c *Client) call(ctx context.Context, method string, req, resp proto.Messag
 func (c *Client) callBody(ctx context.Context, method string, req proto.Message) (body []byte, err error) {
 	id := c.nextCallID()
 	err = c.repeated(ctx, func(retry int32) error {
-		return c.attempt(ctx, func(ctx context.Context, cn *conn) error {
+		return c.attempt(ctx, func(ctx context.Context, cn *ipc.Conn) error {
 			body, err = c.answer(ctx, cn, id, retry, method, req)
 			return err
 		})
@@ -70,7 +71,7 @@ func (c *Client) repeated(ctx context.Context, try func(attempt int32) error) er
 // attempt lets the function ask make one call, on the connection to the active
 // NameNode and within CallTimeout. It leaves the connection if that cannot be used
 // again.
-func (c *Client) attempt(ctx context.Context, ask func(context.Context, *conn) error) error {
+func (c *Client) attempt(ctx context.Context, ask func(context.Context, *ipc.Conn) error) error {
 	limited, cancel := context.WithTimeoutCause(ctx, c.options.CallTimeout,
 		fmt.Errorf("%w within %v", errSlow, c.options.CallTimeout))
 	defer cancel()
@@ -116,21 +117,21 @@ func unreached(err error) error {
 
 // roundTrip makes one RPC call on one connection to a NameNode, without
 // repeating it, and decodes the answer.
-func (c *Client) roundTrip(ctx context.Context, cn *conn, id, retry int32, method string, req, resp proto.Message) error {
+func (c *Client) roundTrip(ctx context.Context, cn *ipc.Conn, id, retry int32, method string, req, resp proto.Message) error {
 	body, err := c.answer(ctx, cn, id, retry, method, req)
 	if err != nil {
 		return err
 	}
 	if err := unmarshal(body, resp); err != nil {
-		return fmt.Errorf("NameNode %s: answer to %s not understood: %w", cn.address, method, err)
+		return fmt.Errorf("NameNode %s: answer to %s not understood: %w", cn.Address, method, err)
 	}
 	return nil
 }
 
 // answer makes one RPC call on one connection and returns the message of the answer.
-func (c *Client) answer(ctx context.Context, cn *conn, id, retry int32, method string, req proto.Message) ([]byte, error) {
-	frame, err := appendFrame(nil,
-		requestHeader(id, retry, c.clientID[:]),
+func (c *Client) answer(ctx context.Context, cn *ipc.Conn, id, retry int32, method string, req proto.Message) ([]byte, error) {
+	frame, err := ipc.AppendFrame(nil,
+		ipc.RequestHeader(id, retry, c.clientID[:]),
 		&hdfspb.MethodHeader{
 			MethodName:      proto.String(method),
 			Protocol:        proto.String(clientProtocol),
@@ -140,22 +141,22 @@ func (c *Client) answer(ctx context.Context, cn *conn, id, retry int32, method s
 		return nil, err
 	}
 	r, err := c.exchange(ctx, cn, id, method, frame)
-	return r.body, err
+	return r.Body, err
 }
 
 // exchange sends the frame of call id on one connection and returns the NameNode's
 // answer. If that is an exception, the error is a RemoteError, and the answer is
 // returned too.
-func (c *Client) exchange(ctx context.Context, cn *conn, id int32, method string, frame []byte) (reply, error) {
-	r, err := cn.call(ctx, id, frame)
+func (c *Client) exchange(ctx context.Context, cn *ipc.Conn, id int32, method string, frame []byte) (ipc.Reply, error) {
+	r, err := cn.Call(ctx, id, frame)
 	if err != nil {
 		if remote := (*RemoteError)(nil); errors.As(err, &remote) {
 			return r, err
 		}
-		return r, fmt.Errorf("NameNode %s: %w", cn.address, err)
+		return r, fmt.Errorf("NameNode %s: %w", cn.Address, err)
 	}
-	if r.header.GetStatus() != hdfspb.ResponseHeader_SUCCESS {
-		return r, remoteError(method, cn.address, r.header)
+	if r.Header.GetStatus() != hdfspb.ResponseHeader_SUCCESS {
+		return r, remoteError(method, cn.Address, r.Header)
 	}
 	c.answered.Store(true)
 	return r, nil
@@ -170,14 +171,14 @@ func (c *Client) worthRetry(err error) bool {
 	if remote := (*RemoteError)(nil); errors.As(err, &remote) {
 		return remote.standby() || remote.later()
 	}
-	var lost *lostError
+	var lost *ipc.LostError
 	waiting := errors.Is(err, errSlow) || errors.As(err, &lost) || errors.Is(err, ErrUnreachable)
 	return waiting && c.answered.Load()
 }
 
 // connect returns the connection to the active NameNode. If there is no
 // connection yet, connect tries each NameNode once, until one is active.
-func (c *Client) connect(ctx context.Context) (*conn, error) {
+func (c *Client) connect(ctx context.Context) (*ipc.Conn, error) {
 	select {
 	case c.link <- struct{}{}:
 	case <-ctx.Done():
@@ -189,7 +190,7 @@ func (c *Client) connect(ctx context.Context) (*conn, error) {
 	}
 	if c.nameNode != nil {
 		select {
-		case <-c.nameNode.done:
+		case <-c.nameNode.Done():
 			c.nameNode = nil // the NameNode has closed the idle connection, so a new one is opened
 		default:
 			return c.nameNode, nil
@@ -215,7 +216,7 @@ func (c *Client) connect(ctx context.Context) (*conn, error) {
 // openActive connects to a NameNode and checks that it is active. A NameNode
 // in observer state would answer reads with old data. The check also shows
 // whether another service than a NameNode listens at the address.
-func (c *Client) openActive(ctx context.Context, address string) (*conn, error) {
+func (c *Client) openActive(ctx context.Context, address string) (*ipc.Conn, error) {
 	cn, err := c.open(ctx, address)
 	if err != nil {
 		return nil, fmt.Errorf("NameNode %s: %w", address, err)
@@ -234,7 +235,7 @@ func (c *Client) openActive(ctx context.Context, address string) (*conn, error) 
 		}
 	}
 	if err != nil {
-		cn.close(net.ErrClosed)
+		cn.Close(net.ErrClosed)
 		return nil, err
 	}
 	return cn, nil
@@ -243,8 +244,8 @@ func (c *Client) openActive(ctx context.Context, address string) (*conn, error) 
 // leave closes the connection cn to a NameNode. Calls that wait on it fail
 // with the error why. The next call tries the next NameNode first, unless the context
 // ends while another call connects.
-func (c *Client) leave(ctx context.Context, cn *conn, why error) {
-	cn.close(&lostError{why})
+func (c *Client) leave(ctx context.Context, cn *ipc.Conn, why error) {
+	cn.Close(&ipc.LostError{Err: why})
 	select {
 	case c.link <- struct{}{}:
 	case <-ctx.Done():

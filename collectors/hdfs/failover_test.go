@@ -18,6 +18,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"heddle/collectors/hdfs/internal/hdfspb"
+	"heddle/collectors/hdfs/ipc"
 )
 
 const (
@@ -248,7 +249,7 @@ func TestWaitsOnlyForKnownNameNode(t *testing.T) {
 		if _, err := c.Stat(t.Context(), "/f"); err != nil {
 			t.Fatal(err)
 		}
-		c.nameNode.close(errors.New("restarted"))
+		c.nameNode.Close(errors.New("restarted"))
 		nn.setDown(true)
 		time.AfterFunc(5*time.Second, func() { nn.setDown(false) })
 		if _, err := c.Stat(t.Context(), "/f"); err != nil {
@@ -278,7 +279,7 @@ func TestClose(t *testing.T) {
 
 // Whatever else may listen at the address, the error says so and what to do.
 func TestNotANameNode(t *testing.T) {
-	const nextStep = "is this the NameNode's RPC address (dfs.namenode.rpc-address, usually port 8020)?"
+	const nextStep = "is this an RPC address (for a NameNode dfs.namenode.rpc-address, usually port 8020)?"
 	say := func(s string) *fakeNameNode {
 		return &fakeNameNode{raw: func(c net.Conn) {
 			go io.Copy(io.Discard, c)
@@ -458,16 +459,16 @@ func TestLibraryCalls(t *testing.T) {
 				start := time.Now()
 				calls := &libraryCalls{c: client, ctx: t.Context()}
 				defer calls.Close()
-				calls.Write(greeting(0))
-				calls.Write(must(appendFrame(nil, requestHeader(contextCallID, noRetryCount, client.clientID[:]),
+				calls.Write(ipc.Greeting(0))
+				calls.Write(must(ipc.AppendFrame(nil, ipc.RequestHeader(ipc.ContextCall, ipc.NoRetry, client.clientID[:]),
 					&hdfspb.ConnectionContext{UserInfo: &hdfspb.UserInformation{EffectiveUser: proto.String("me")}})))
 				ask := func(id int32) (class string, err error) {
-					calls.Write(must(appendFrame(nil, requestHeader(id, noRetryCount, client.clientID[:]), &hdfspb.MethodHeader{MethodName: proto.String("mkdirs")}, &hdfspb.Empty{})))
-					frame, err := readFrame(bufio.NewReader(calls), maxFrameBytes)
+					calls.Write(must(ipc.AppendFrame(nil, ipc.RequestHeader(id, ipc.NoRetry, client.clientID[:]), &hdfspb.MethodHeader{MethodName: proto.String("mkdirs")}, &hdfspb.Empty{})))
+					frame, err := ipc.ReadFrame(bufio.NewReader(calls), ipc.MaxFrameBytes)
 					if err != nil {
 						return "", err
 					}
-					header, _, err := parseReply(frame)
+					header, _, err := ipc.ParseReply(frame)
 					if err == nil && header.GetCallId() != uint32(id) {
 						t.Errorf("an answer to call %d, want to %d", header.GetCallId(), id)
 					}

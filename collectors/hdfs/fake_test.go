@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"heddle/collectors/hdfs/internal/hdfspb"
+	"heddle/collectors/hdfs/ipc"
 )
 
 // fakeCluster is a set of NameNodes by address, reached over pipes in memory.
@@ -148,7 +149,7 @@ func (nn *fakeNameNode) serve(c net.Conn) error {
 	var user string
 	var writing sync.Mutex
 	for {
-		frame, err := readFrame(r, maxFrameBytes)
+		frame, err := ipc.ReadFrame(r, ipc.MaxFrameBytes)
 		if err != nil {
 			return err
 		}
@@ -157,7 +158,7 @@ func (nn *fakeNameNode) serve(c net.Conn) error {
 		if header.GetRpcKind() != 2 || len(header.ClientId) != 16 {
 			return fmt.Errorf("request header %v", header)
 		}
-		if header.GetCallId() == contextCallID {
+		if header.GetCallId() == ipc.ContextCall {
 			ctx := &hdfspb.ConnectionContext{}
 			next(frame, ctx)
 			user = ctx.GetUserInfo().GetEffectiveUser()
@@ -220,19 +221,19 @@ func (r fakeReply) frame() []byte {
 		if r.fatal {
 			header.Status = hdfspb.ResponseHeader_FATAL.Enum()
 		}
-		return must(appendFrame(nil, header))
+		return must(ipc.AppendFrame(nil, header))
 	}
 	if r.message == nil {
 		r.message = &hdfspb.Empty{}
 	}
 	if r.garbage {
 		// Field 1 as a message that is longer than what follows.
-		frame := must(appendFrame(nil, header))
+		frame := must(ipc.AppendFrame(nil, header))
 		frame = append(frame, 2, 0x0a, 0x7f)
 		frame[3] += 3
 		return frame
 	}
-	return must(appendFrame(nil, header, r.message))
+	return must(ipc.AppendFrame(nil, header, r.message))
 }
 
 func next(frame []byte, m proto.Message) []byte {

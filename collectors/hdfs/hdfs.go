@@ -39,6 +39,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"heddle/collectors/hdfs/ipc"
 )
 
 // Options say which HDFS cluster to ask and how long to wait.
@@ -77,8 +79,8 @@ type Client struct {
 	// It is a channel with one value, so that a call can stop waiting for the
 	// lock when the call's context ends.
 	link     chan struct{}
-	nameNode *conn // connection to the active NameNode; nil if there is none
-	next     int   // index of the NameNode that is tried first for the next connection
+	nameNode *ipc.Conn // connection to the active NameNode; nil if there is none
+	next     int       // index of the NameNode that is tried first for the next connection
 
 	dataKey atomic.Pointer[blockSecret] // what DataNodes of a cluster that encrypts take; nil before it was asked for
 
@@ -126,7 +128,7 @@ func (c *Client) Close() error {
 	c.closed.Store(true)
 	c.link <- struct{}{}
 	if c.nameNode != nil {
-		c.nameNode.close(net.ErrClosed)
+		c.nameNode.Close(net.ErrClosed)
 		c.nameNode = nil
 	}
 	<-c.link

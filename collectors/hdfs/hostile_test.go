@@ -28,6 +28,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"heddle/collectors/hdfs/internal/hdfspb"
+	"heddle/collectors/hdfs/ipc"
 )
 
 const (
@@ -91,11 +92,11 @@ func (k *kerberosNameNode) raw(c net.Conn) {
 
 func (k *kerberosNameNode) talk(c net.Conn) error {
 	r := bufio.NewReader(c)
-	hello := make([]byte, greetingLen)
+	hello := make([]byte, len(ipc.Greeting(0)))
 	if _, err := io.ReadFull(r, hello); err != nil {
 		return err
 	}
-	if !bytes.Equal(hello, greeting(viaSASL)) {
+	if !bytes.Equal(hello, ipc.Greeting(ipc.ViaSASL)) {
 		return fmt.Errorf("greeted with %q", hello)
 	}
 	s := &fakeSASL{Conn: c, r: r, nn: k}
@@ -144,7 +145,7 @@ func (k *kerberosNameNode) talk(c net.Conn) error {
 		return err
 	}
 	s.chosen = chosen[0]
-	s.ready = greeting(0)
+	s.ready = ipc.Greeting(0)
 	return k.serve.serve(s)
 }
 
@@ -161,21 +162,21 @@ type fakeSASL struct {
 }
 
 func (s *fakeSASL) next(want hdfspb.Sasl_State) (*hdfspb.Sasl, error) {
-	frame, err := readFrame(s.r, maxFrameBytes)
+	frame, err := ipc.ReadFrame(s.r, ipc.MaxFrameBytes)
 	if err != nil {
 		return nil, err
 	}
 	header, step := &hdfspb.RequestHeader{}, &hdfspb.Sasl{}
 	next(next(frame, header), step)
-	if header.GetCallId() != saslCallID || step.GetState() != want {
-		return nil, fmt.Errorf("call %d, %v; want %d, %v", header.GetCallId(), step.GetState(), saslCallID, want)
+	if header.GetCallId() != ipc.SASLCall || step.GetState() != want {
+		return nil, fmt.Errorf("call %d, %v; want %d, %v", header.GetCallId(), step.GetState(), ipc.SASLCall, want)
 	}
 	return step, nil
 }
 
 func (s *fakeSASL) frame(step *hdfspb.Sasl) []byte {
-	id := int32(saslCallID)
-	return must(appendFrame(nil, &hdfspb.ResponseHeader{CallId: proto.Uint32(uint32(id)), Status: hdfspb.ResponseHeader_SUCCESS.Enum()}, step))
+	id := int32(ipc.SASLCall)
+	return must(ipc.AppendFrame(nil, &hdfspb.ResponseHeader{CallId: proto.Uint32(uint32(id)), Status: hdfspb.ResponseHeader_SUCCESS.Enum()}, step))
 }
 
 func (s *fakeSASL) say(step *hdfspb.Sasl) error {
@@ -366,7 +367,7 @@ func TestHostileNameNode(t *testing.T) {
 		{"announces a negative proof", "", kerberosNameNode{offer: encrypted, step: stepIs(hdfspb.Sasl_NEGOTIATE, announce(1<<32-5))}, "announced an answer of -5 bytes, a negative length"},
 		{"answers another call", "", kerberosNameNode{offer: encrypted, step: stepIs(hdfspb.Sasl_CHALLENGE, func([]byte) []byte { return fakeReply{id: 5}.frame() })}, "answered call 5 where it has to prove who it is"},
 		{"refuses at length", "", kerberosNameNode{offer: encrypted, step: stepIs(hdfspb.Sasl_CHALLENGE, func([]byte) []byte {
-			return fakeReply{id: saslCallID, class: "javax.security.sasl.SaslException", text: strings.Repeat("no ", 10000), fatal: true, detail: hdfspb.ResponseHeader_FATAL_UNAUTHORIZED}.frame()
+			return fakeReply{id: ipc.SASLCall, class: "javax.security.sasl.SaslException", text: strings.Repeat("no ", 10000), fatal: true, detail: hdfspb.ResponseHeader_FATAL_UNAUTHORIZED}.frame()
 		})}, "no no…"},
 		{"sends a sealed answer twice", "", kerberosNameNode{offer: encrypted, wrapped: again}, "an answer of the NameNode is not as it was sent: it has number"},
 		{"sends a signed answer twice", "", kerberosNameNode{offer: signed, wrapped: again}, "it was sent before, or another was left out"},
@@ -450,7 +451,7 @@ func FuzzSteps(f *testing.F) {
 		f.Add((&fakeSASL{}).frame(step))
 	}
 	f.Add([]byte{0x7f, 0xff, 0xff, 0xff})
-	f.Add(fakeReply{id: saslCallID, class: "A", text: "b", fatal: true}.frame())
+	f.Add(fakeReply{id: ipc.SASLCall, class: "A", text: "b", fatal: true}.frame())
 	login, _ := aliceAnd(f)
 	c := &Client{options: Options{Kerberos: &Kerberos{Login: func(context.Context, string) (*client.Client, error) { return login, nil }, NameNode: testService}}}
 	f.Fuzz(func(t *testing.T, stream []byte) {

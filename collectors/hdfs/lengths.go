@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"heddle/collectors/hdfs/ipc"
 )
 
 // The library colinmarc/hdfs trusts the lengths that servers announce. It
@@ -182,7 +184,7 @@ func (d *dataNodeConn) Read(b []byte) (int, error) {
 	k, err := d.r.Read(b[:min(len(b), d.data)])
 	d.data -= k
 	if err != nil {
-		err = fmt.Errorf("DataNode %s: %w", d.address, unexpected(err))
+		err = fmt.Errorf("DataNode %s: %w", d.address, ipc.Unexpected(err))
 	}
 	return k, err
 }
@@ -216,7 +218,7 @@ func readMessage(r *bufio.Reader) (raw, message []byte, err error) {
 	raw = append(prefix, make([]byte, size)...)
 	message = raw[len(prefix):]
 	if _, err := io.ReadFull(r, message); err != nil {
-		return nil, nil, unexpected(err)
+		return nil, nil, ipc.Unexpected(err)
 	}
 	return raw, message, nil
 }
@@ -263,12 +265,12 @@ func (d *dataNodeConn) packet() error {
 	const dataLen = 4
 	head, err := d.r.Peek(6)
 	if err != nil {
-		return unexpected(err)
+		return ipc.Unexpected(err)
 	}
 	size, headerBytes := int32(binary.BigEndian.Uint32(head)), int(binary.BigEndian.Uint16(head[4:]))
 	d.ready = make([]byte, 6+headerBytes)
 	if _, err := io.ReadFull(d.r, d.ready); err != nil {
-		return unexpected(err)
+		return ipc.Unexpected(err)
 	}
 	_, length, err := field(d.ready[6:], dataLen, protowire.Fixed32Type)
 	if err != nil {

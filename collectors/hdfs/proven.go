@@ -4,22 +4,19 @@ import (
 	"bufio"
 	"context"
 	"crypto/hmac"
-	"crypto/md5" //nolint:gosec // the protocol's
-	"crypto/rand"
 	"crypto/rc4" //nolint:gosec // the protocol's
 	"encoding/base64"
 	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net"
-	"regexp"
 	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"heddle/collectors/hdfs/internal/hdfspb"
+	"heddle/collectors/hdfs/ipc"
 )
 
 // A DataNode of a secured cluster and its client first prove to each other that they know
@@ -160,7 +157,7 @@ func proveTo(c net.Conn, secret blockSecret, least byte) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if want := "rspauth=" + d.digest(""); !hmac.Equal(proof, []byte(want)) {
+	if want := "rspauth=" + d.Response(""); !hmac.Equal(proof, []byte(want)) {
 		return nil, errProof
 	}
 	if d.protection == unprotected {
@@ -210,39 +207,28 @@ func readStep(r *bufio.Reader) (payload, keys []byte, err error) {
 	return payload, keys, err
 }
 
-// digestMD5 is a proof by DIGEST-MD5, with the names of RFC 2831.
+// digestMD5 is the proof to a DataNode.
 type digestMD5 struct {
-	secret               blockSecret
-	realm, nonce, cnonce string
-	uri, qop, ciphers    string
-	cipher               string // the one that is taken, if what follows is encrypted
-	protection           byte
+	*ipc.Digest
+	ciphers    string
+	cipher     string // the one that is taken, if what follows is encrypted
+	protection byte
 }
-
-var directive = regexp.MustCompile(`([a-zA-Z0-9-]+)\s*=\s*(?:"([^"\\]*)"|([^",\s]+))`)
 
 // answerTo takes the first of the protections that a DataNode offers that suffices.
 func answerTo(offer []byte, secret blockSecret, least byte) (*digestMD5, error) {
-	said := map[string]string{}
-	for _, m := range directive.FindAllSubmatch(offer, -1) {
-		said[strings.ToLower(string(m[1]))] = string(m[2]) + string(m[3])
+	proof, said, err := ipc.NewDigest(offer, secret.user, secret.password, "hdfs/0")
+	if err != nil {
+		return nil, err
 	}
-	if said["nonce"] == "" {
-		return nil, fmt.Errorf("its offer of a proof has no nonce: %.100q", offer)
-	}
-	cnonce := make([]byte, 24)
-	rand.Read(cnonce)
-	d := &digestMD5{
-		secret: secret, realm: said["realm"], nonce: said["nonce"], cnonce: base64.StdEncoding.EncodeToString(cnonce),
-		uri: "hdfs/0", ciphers: said["cipher"],
-	}
+	d := &digestMD5{Digest: proof, ciphers: said["cipher"]}
 	for _, qop := range strings.Split(said["qop"], ",") {
 		if number := qops[strings.TrimSpace(qop)]; number != 0 && number >= least {
-			d.qop, d.protection = strings.TrimSpace(qop), number
+			d.QOP, d.protection = strings.TrimSpace(qop), number
 			break
 		}
 	}
-	if d.qop == "" {
+	if d.QOP == "" {
 		return nil, fmt.Errorf("offers %.100q to protect blocks, and dataTransferProtection of the cluster file wants %s; "+
 			"set dfs.data.transfer.protection=%[2]s in hdfs-site.xml of the DataNode", said["qop"], protections[least])
 	}
@@ -261,46 +247,24 @@ func answerTo(offer []byte, secret blockSecret, least byte) (*digestMD5, error) 
 }
 
 func (d *digestMD5) reply() string {
-	reply := fmt.Sprintf(`username="%s", realm="%s", nonce="%s", cnonce="%s", nc=00000001, `+
-		`qop=%s, digest-uri="%s", response=%s, charset=utf-8`,
-		d.secret.user, d.realm, d.nonce, d.cnonce, d.qop, d.uri, d.digest("AUTHENTICATE"))
 	if d.cipher != "" {
-		reply += ", cipher=" + d.cipher
+		return d.Digest.Reply() + ", cipher=" + d.cipher
 	}
-	return reply
-}
-
-// digest is the proof of the client, by AUTHENTICATE, or of the DataNode, by nothing.
-func (d *digestMD5) digest(by string) string {
-	a2 := by + ":" + d.uri
-	if d.protection != unprotected {
-		a2 += ":" + strings.Repeat("0", 32)
-	}
-	hash := func(b []byte) string { return hex.EncodeToString(sum(string(b))) }
-	return hash([]byte(strings.Join([]string{hash(d.a1()), d.nonce, "00000001", d.cnonce, d.qop, hash([]byte(a2))}, ":")))
-}
-
-func (d *digestMD5) a1() []byte {
-	return append(sum(d.secret.user+":"+d.realm+":"+d.secret.password), ":"+d.nonce+":"+d.cnonce...)
-}
-
-func sum(parts ...string) []byte {
-	s := md5.Sum([]byte(strings.Join(parts, ""))) //nolint:gosec // the protocol's
-	return s[:]
+	return d.Digest.Reply()
 }
 
 // wrapped returns the client's end of a connection of wrapped pieces.
 func (d *digestMD5) wrapped(c net.Conn, r *bufio.Reader) *wrappedConn {
-	secret := string(sum(string(d.a1())))
+	secret := string(ipc.MD5(string(d.A1())))
 	w := &wrappedConn{
 		Conn: c, r: r,
-		signs:  sum(secret, "Digest session key to client-to-server signing key magic constant"),
-		checks: sum(secret, "Digest session key to server-to-client signing key magic constant"),
+		signs:  ipc.MD5(secret, "Digest session key to client-to-server signing key magic constant"),
+		checks: ipc.MD5(secret, "Digest session key to server-to-client signing key magic constant"),
 	}
 	if d.protection == encrypted {
 		n := map[string]int{"rc4": 16, "rc4-56": 7, "rc4-40": 5}[d.cipher]
-		seals := sum(secret[:n], "Digest H(A1) to client-to-server sealing key magic constant")
-		opens := sum(secret[:n], "Digest H(A1) to server-to-client sealing key magic constant")
+		seals := ipc.MD5(secret[:n], "Digest H(A1) to client-to-server sealing key magic constant")
+		opens := ipc.MD5(secret[:n], "Digest H(A1) to server-to-client sealing key magic constant")
 		w.seals, _ = rc4.NewCipher(seals) //nolint:gosec // the protocol's
 		w.opens, _ = rc4.NewCipher(opens) //nolint:gosec // the protocol's
 	}

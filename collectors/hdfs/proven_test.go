@@ -19,6 +19,8 @@ import (
 
 	colinmarc "github.com/colinmarc/hdfs/v2"
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"heddle/collectors/hdfs/ipc"
 )
 
 // lyingDataNode is a DataNode, of a secured cluster if it offers a proof.
@@ -117,8 +119,9 @@ func (d lyingDataNode) proven(c net.Conn, r *bufio.Reader) net.Conn {
 func (d lyingDataNode) sealed(c net.Conn, r *bufio.Reader, said string) net.Conn {
 	value := valueIn(said)
 	is := &digestMD5{
-		secret: blockSecret{user: value("username")}, realm: value("realm"), nonce: value("nonce"), cnonce: value("cnonce"),
-		uri: value("digest-uri"), qop: value("qop"), cipher: value("cipher"), protection: qops[value("qop")],
+		Digest: &ipc.Digest{
+			User: value("username"), Realm: value("realm"), Nonce: value("nonce"), CNonce: value("cnonce"), URI: value("digest-uri"), QOP: value("qop"),
+		}, cipher: value("cipher"), protection: qops[value("qop")],
 	}
 	if is.protection == unprotected {
 		return &streamConn{Conn: c, r: r, w: c}
@@ -275,25 +278,11 @@ func TestLies(t *testing.T) {
 	}
 }
 
-// TestDigest is the example of RFC 2831, section 4.
-func TestDigest(t *testing.T) {
-	d := &digestMD5{
-		secret: blockSecret{"chris", "secret"}, realm: "elwood.innosoft.com", nonce: "OA6MG9tEQGm2hh", cnonce: "OA6MHXh6VqTrRk",
-		uri: "imap/elwood.innosoft.com", qop: "auth", protection: unprotected,
-	}
-	if got, want := d.digest("AUTHENTICATE"), "d388dad90d4bbd760a152321f2143af7"; got != want {
-		t.Errorf("the client's proof is %s, want %s", got, want)
-	}
-	if got, want := d.digest(""), "ea40f60335c427b5527b84dbabcdfffd"; got != want {
-		t.Errorf("the server's proof is %s, want %s", got, want)
-	}
-}
-
 // TestLeast: a DataNode that offers less than the cluster file wants is refused.
 func TestLeast(t *testing.T) {
 	for least, want := range map[byte]string{unprotected: "auth", signed: "auth-int", encrypted: "auth-conf"} {
 		d, err := answerTo([]byte(`nonce="n",qop="auth,auth-int,auth-conf",cipher="rc4"`), blockSecret{}, least)
-		if err != nil || d.qop != want {
+		if err != nil || d.QOP != want {
 			t.Errorf("least %s: %+v, %v; want %s", protections[least], d, err, want)
 		}
 		if _, err := answerTo([]byte(`nonce="n",qop="auth"`), blockSecret{}, least); (err == nil) != (least == unprotected) {

@@ -20,6 +20,7 @@ import (
 	krbtypes "github.com/jcmturner/gokrb5/v8/types"
 
 	"heddle/collectors/hdfs/internal/hdfspb"
+	"heddle/collectors/hdfs/ipc"
 )
 
 // A NameNode that is secured by Kerberos and its client first prove to each other who
@@ -50,9 +51,6 @@ type Kerberos struct {
 }
 
 const (
-	saslCallID  = -33
-	viaSASL     = 0xdf // in the greeting, the way in which the user proves who they are
-	greetingLen = 7
 	// protections that both sides agree on, as GSSAPI numbers them
 	unprotected = 1
 	signed      = 2
@@ -78,10 +76,6 @@ func protectionOf(name string) byte {
 	}
 	return 0
 }
-
-// greeting returns the first bytes of a connection to a NameNode: the magic text, the
-// version, the service class, and how the user proves who they are.
-func greeting(proof byte) []byte { return []byte{'h', 'r', 'p', 'c', 9, 0, proof} }
 
 // dial connects to a NameNode. It returns the name by which the NameNode is to call the
 // user, and if the cluster is secured it greets the NameNode and proves who the user is.
@@ -128,7 +122,7 @@ func (c *Client) prove(ctx context.Context, nc net.Conn, address string) (*saslC
 		Conn: nc, address: address, clientID: c.clientID[:], key: key, maxFrame: maxStepBytes, sends: first, receives: first,
 		r: bufio.NewReaderSize(nc, 64<<10),
 	}
-	if _, err := nc.Write(greeting(viaSASL)); err != nil {
+	if _, err := nc.Write(ipc.Greeting(ipc.ViaSASL)); err != nil {
 		return nil, "", err
 	}
 	methods, err := s.ask(&hdfspb.Sasl{State: hdfspb.Sasl_NEGOTIATE.Enum()}, hdfspb.Sasl_NEGOTIATE)
@@ -174,7 +168,7 @@ func (c *Client) prove(ctx context.Context, nc net.Conn, address string) (*saslC
 	if _, err = s.ask(&hdfspb.Sasl{State: hdfspb.Sasl_RESPONSE.Enum(), Token: answer}, hdfspb.Sasl_SUCCESS); err != nil {
 		return nil, "", err
 	}
-	s.protection, s.maxFrame = chosen, maxFrameBytes
+	s.protection, s.maxFrame = chosen, ipc.MaxFrameBytes
 	return s, login.Credentials.UserName() + "@" + login.Credentials.Domain(), nil
 }
 
@@ -260,7 +254,7 @@ func (s *saslConn) ask(step *hdfspb.Sasl, want hdfspb.Sasl_State) (*hdfspb.Sasl,
 }
 
 func (s *saslConn) send(step *hdfspb.Sasl) error {
-	frame, err := appendFrame(nil, requestHeader(saslCallID, noRetryCount, s.clientID), step)
+	frame, err := ipc.AppendFrame(nil, ipc.RequestHeader(ipc.SASLCall, ipc.NoRetry, s.clientID), step)
 	if err == nil {
 		_, err = s.Conn.Write(frame)
 	}
@@ -268,19 +262,19 @@ func (s *saslConn) send(step *hdfspb.Sasl) error {
 }
 
 func (s *saslConn) receive() (*hdfspb.Sasl, error) {
-	frame, err := readFrame(s.r, s.maxFrame)
+	frame, err := ipc.ReadFrame(s.r, s.maxFrame)
 	if err != nil {
 		return nil, err
 	}
-	header, body, err := parseReply(frame)
+	header, body, err := ipc.ParseReply(frame)
 	if err != nil {
-		return nil, &protocolError{"answer not understood: " + err.Error()}
+		return nil, &ipc.ProtocolError{What: "answer not understood: " + err.Error()}
 	}
 	if header.GetStatus() != hdfspb.ResponseHeader_SUCCESS {
 		return nil, remoteError("connect", s.address, header)
 	}
-	if int32(header.GetCallId()) != saslCallID {
-		return nil, &protocolError{fmt.Sprintf("answered call %d where it has to prove who it is", int32(header.GetCallId()))}
+	if int32(header.GetCallId()) != ipc.SASLCall {
+		return nil, &ipc.ProtocolError{What: fmt.Sprintf("answered call %d where it has to prove who it is", int32(header.GetCallId()))}
 	}
 	step := &hdfspb.Sasl{}
 	return step, unmarshal(body, step)
@@ -312,13 +306,13 @@ func (s *saslConn) Read(b []byte) (int, error) {
 			return 0, err
 		}
 		if step.GetState() != hdfspb.Sasl_WRAP {
-			return 0, &protocolError{fmt.Sprintf("sent %v where its answers are to be wrapped", step.GetState())}
+			return 0, &ipc.ProtocolError{What: fmt.Sprintf("sent %v where its answers are to be wrapped", step.GetState())}
 		}
 		if s.ready, err = s.unwrap(step.GetToken(), s.protection == encrypted); err != nil {
 			return 0, fmt.Errorf("%w: an answer of the NameNode is not as it was sent: %w", ErrKerberos, err)
 		}
 		if len(s.ready) == 0 {
-			return 0, &protocolError{"sent an answer of no bytes"}
+			return 0, &ipc.ProtocolError{What: "sent an answer of no bytes"}
 		}
 	}
 	n := copy(b, s.ready)

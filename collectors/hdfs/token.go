@@ -38,7 +38,7 @@ func (c *Client) service(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	host, port, err := net.SplitHostPort(cn.c.RemoteAddr().String())
+	host, port, err := net.SplitHostPort(cn.Remote())
 	return host + ":" + port, err
 }
 

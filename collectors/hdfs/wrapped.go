@@ -14,6 +14,8 @@ import (
 	"net"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"heddle/collectors/hdfs/ipc"
 )
 
 // wrappedConn is a connection whose pieces are signed, and also encrypted if it has
@@ -73,7 +75,7 @@ func (w *wrappedConn) Read(b []byte) (int, error) {
 		_, _ = w.r.Discard(4)
 		w.piece.Reset()
 		if _, err := io.CopyN(&w.piece, w.r, int64(size)); err != nil { // allocates for bytes that have come
-			return 0, unexpected(err)
+			return 0, ipc.Unexpected(err)
 		}
 		if w.ready, err = w.unwrap(w.piece.Bytes()); err != nil {
 			return 0, err
