@@ -3,7 +3,6 @@ package cmd
 import (
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/urfave/cli/v2"
 
@@ -30,7 +29,7 @@ for, so that each second of the makespan has one cause: waits for containers and
 them, slow nodes, far reads, full disks and links, shared cores, attempts that ran again,
 and the tasks' own work. It says so of all jobs together and of the slowest, too. Of a RUN
 it takes the median trial of each workload and model. A TRACE is in any format that heddle
-trace import reads. For example:
+trace import reads, or a folder of job histories. For example:
 
    heddle explain RUN-FOLDER
    heddle explain --json run.trace | jq '.[0].lines[] | {cause, seconds}'
@@ -82,16 +81,12 @@ func runExplain(c *cli.Context, o *explainOptions, args []string) error {
 
 // toExplain lists the traces to explain: that of a file, or those of a run's median trials.
 func toExplain(o *explainOptions, arg string) (list []explained, err error) {
-	if info, err := os.Stat(arg); err == nil && !info.IsDir() {
-		return []explained{{Trace: arg}}, nil
-	}
-	root, err := runsRoot(o.Runs)
+	run, err := runOrTrace(o.Runs, arg)
 	if err != nil {
 		return nil, err
 	}
-	run, err := openRun(root, arg)
-	if err != nil {
-		return nil, fmt.Errorf("%w; a TRACE is a file", err)
+	if run == nil {
+		return []explained{{Trace: arg}}, nil
 	}
 	r, err := compare.Runs([]string{run.Dir}, compare.Options{Metrics: []string{"makespan"}, Unverified: o.Unverified})
 	if err != nil {
@@ -116,8 +111,14 @@ func (x *explained) read(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	x.imported = imported != nil
 	defer r.Close()
+	if x.imported = imported != nil; x.imported {
+		imported.Output = x.Trace
+		warn(imported.LeftOut...)
+		if err := printImported(c.App.ErrWriter, imported, false); err != nil {
+			return err
+		}
+	}
 	h := r.Header()
 	if h.List != nil {
 		return fmt.Errorf("trace %s is a list of jobs, of which none has run; \"heddle replay --out FILE %s\" makes a trace of a run", x.Trace,

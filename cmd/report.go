@@ -31,7 +31,8 @@ func reportCommand() *cli.Command {
 		Description: `Writes one HTML file that needs no network: which model was faster and whether the
 repeats tell it, thresholds, differences, distributions, jobs, and where all of it is
 from. A RUN is the name of a run folder below --runs, or the path of one. A TRACE is a
-file in any format that heddle trace import reads; beside runs it is what they replay.
+file in any format that heddle trace import reads, or a folder of job histories; beside
+runs it is what they replay.
 Trials that were measured are replayed too, to show how far predictions are from them.
 For example:
 
@@ -57,20 +58,14 @@ func runReport(c *cli.Context, o *reportOptions, args []string) error {
 	defer p.close()
 	o.Command = os.Args
 	o.Progress = func(doing string) { p.show(func() []string { return []string{doing} }) }
-	root, err := runsRoot(o.inRuns.Runs)
-	if err != nil {
-		return err
-	}
 	for _, arg := range args {
-		if info, err := os.Stat(arg); err == nil && !info.IsDir() {
-			o.Options.Traces = append(o.Options.Traces, arg)
-			continue
-		}
-		run, err := openRun(root, arg)
+		run, err := runOrTrace(o.inRuns.Runs, arg)
 		if err != nil {
-			return fmt.Errorf("%w; a TRACE is a file", err)
+			return err
 		}
-		if measured := o.AddRun(run); measured && !c.IsSet("fidelity") {
+		if run == nil {
+			o.Options.Traces = append(o.Options.Traces, arg)
+		} else if measured := o.AddRun(run); measured && !c.IsSet("fidelity") {
 			o.Fidelity = true
 		}
 	}
@@ -103,7 +98,7 @@ func usualPage(o *report.Options) string {
 	case len(o.Runs) == 1 && len(o.Traces) == 0:
 		return filepath.Join(o.Runs[0], runs.PageFile)
 	case len(o.Runs) == 0 && len(o.Traces) == 1:
-		return o.Traces[0] + ".html"
+		return filepath.Clean(o.Traces[0]) + ".html"
 	}
 	return runs.PageFile
 }

@@ -221,6 +221,26 @@ func openRun(root, name string) (*runs.Run, error) {
 	return run, err
 }
 
+// runOrTrace opens a run as openRun does. It returns nil if arg is a trace: a file, or a
+// folder that is no run, in which job histories are.
+func runOrTrace(given, arg string) (*runs.Run, error) {
+	info, err := os.Stat(arg)
+	if err == nil && !info.IsDir() {
+		return nil, nil
+	}
+	root, rerr := runsRoot(given)
+	if rerr != nil {
+		return nil, rerr
+	}
+	run, rerr := openRun(root, arg)
+	if _, is := runs.Open(arg); rerr != nil && err == nil && errors.Is(is, runs.ErrNotRun) {
+		return nil, nil
+	} else if rerr != nil {
+		return nil, fmt.Errorf("%w; a TRACE is a file, or a folder of job histories", rerr)
+	}
+	return run, nil
+}
+
 func namesIn(root string) (names []string) {
 	found, _ := runs.List(root)
 	for _, run := range found {

@@ -29,8 +29,10 @@ func (w *world) lines(steps []Step, whole Ns) (list []Line) {
 			l.Seconds += Ns(s.To - s.From)
 		}
 		l.Share = 100 * float64(l.Seconds) / float64(max(1, whole))
+		a := most(steps)
 		l.Sentence, l.Change = w.say(c, steps)
-		if a := most(steps); a.Attempt.Job != "" && c != handOver {
+		l.Sentence, l.Change = a.Job.Words(l.Sentence), a.Job.Words(l.Change)
+		if a.Attempt.Job != "" && c != handOver {
 			l.Ask = a.Attempt.String()
 		}
 		list = append(list, l)
@@ -176,8 +178,8 @@ func rate(bytesPerSec float64) string { return fmt.Sprintf("%.3g MB/s", bytesPer
 // unknown lists what the trace does not tell.
 func (w *world) unknown() (list []string) {
 	if w.byCount {
-		list = append(list, "the trace does not say how much memory nodes or containers have: a node counts as full if as many attempts run "+
-			"there as ever ran at once")
+		list = append(list, w.order[0].id.Words("the trace does not say how much memory nodes or containers have: a node counts as full if as "+
+			"many attempts run there as ever ran at once"))
 	}
 	if len(w.header.Synthetic) > 0 && w.header.Origin != traces.Simulated {
 		list = append(list, fmt.Sprintf("not recorded, but made up by the import: %v", w.header.Synthetic))

@@ -178,6 +178,10 @@ func (r *Report) load(run *results.Run) ([]measured, error) {
 		if err != nil {
 			return nil, err
 		}
+		if slices.Contains(t.Header.Synthetic, "input") {
+			return nil, fmt.Errorf("%w: %s was simulated from a description; fidelity says how far replays are from what a cluster measured, so it "+
+				"needs a run on one (heddle run without --simulate), with repeats: 2 or more", ErrNothing, run.Dir)
+		}
 		figures, _, err := run.Figures(&x) // ignore this warning: reading the trace gives the same warning of damage again
 		if err != nil {
 			return nil, err

@@ -46,9 +46,10 @@ func (c *Collector) started(e *traces.AttemptStarted) {
 	j.ranFrom(e.T)
 	x := taskOf(e.Attempt.Task)
 	if since, ok := live.waiting[x]; ok {
+		since = min(max(since, j.started), e.T) // before its master was up, nobody asked for a container
 		c.phases[wait].Add(e.T - since)
 		if wait == phaseMapWait {
-			j.MapWaitMs += ms(max(0, e.T-max(since, j.started)))
+			j.MapWaitMs += ms(e.T - since)
 		}
 		delete(live.waiting, x)
 	}

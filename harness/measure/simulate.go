@@ -83,7 +83,6 @@ func (s *simulation) attemptEnded(e sim.AttemptEnd) {
 	s.useful(j, e.Kind, began, ended)
 	if isMap {
 		s.mapped(j, e.Level, e.InputBytes, ended)
-		s.phases[phaseMapWait].Add(began - j.submitted)
 		written := int64(0)
 		if j.Reduces == 0 {
 			written = e.OutputBytes
@@ -91,7 +90,6 @@ func (s *simulation) attemptEnded(e sim.AttemptEnd) {
 		j.Bytes.add(e.InputBytes, 0, written)
 		return
 	}
-	s.phases[phaseReduceWait].Add(began - j.submitted)
 	j.Bytes.add(0, e.InputBytes, e.OutputBytes)
 }
 

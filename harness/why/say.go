@@ -49,7 +49,11 @@ func (x *Explanation) Sentences() []string {
 	if d := x.Decision; d != nil {
 		x.sayDecision(say, d)
 	}
-	return append(list, x.Unknown...)
+	list = append(list, x.Unknown...)
+	for i := range list {
+		list[i] = x.Attempt.Job.Words(list[i])
+	}
+	return list
 }
 
 // Short is the first of the Sentences.

@@ -76,7 +76,9 @@ func NewReader(in io.Reader, name string) (*Reader, error) {
 	}
 	r, err := &Reader{}, error(nil)
 	if isLines(buf) {
-		if head, _ := buf.Peek(headBytes); !bytes.Contains(head, []byte(`"kind"`)) && Foreign(head) != "" {
+		head, _ := buf.Peek(headBytes)
+		text := bytes.TrimSpace(head)
+		if !bytes.Contains(head, []byte(`"kind"`)) && (Foreign(head) != "" || len(text) > 0 && text[0] != '{') {
 			return nil, notATrace(buf, name)
 		}
 		r.src = newLines(buf, name)
@@ -112,7 +114,8 @@ func notATrace(in *bufio.Reader, name string) error {
 	if is := Foreign(head); is != "" && is != OwnTrace {
 		return fmt.Errorf("read trace %s: it is %s", name, is)
 	}
-	return fmt.Errorf("read trace %s: neither a heddle trace nor one in JSON Lines; 'heddle trace import' reads traces of other tools", name)
+	return fmt.Errorf("read trace %s: neither a heddle trace nor one in JSON Lines, nor what 'heddle trace import' reads: job histories of "+
+		"Hadoop (.jhist), traces of Rumen and SLS, lists of jobs (SWIM)", name)
 }
 
 // isLines reports whether the trace is in JSON Lines. It skips a byte order mark
