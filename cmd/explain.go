@@ -3,6 +3,7 @@ package cmd
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -64,13 +65,8 @@ func runExplain(c *cli.Context, o *explainOptions, args []string) error {
 		if x.Trial != "" {
 			title = fmt.Sprintf("%s under %s, trial %s", x.Workload, x.Model, x.Trial)
 		}
-		d = append(d, doc.Heading(fmt.Sprintf("%s: %v", title, x.Makespan)), explain.List(x.Lines))
-		if j := x.Jobs; x.All != nil {
-			d = append(d, doc.Subheading(fmt.Sprintf("The times of all %d jobs, added up: %v", len(j)+x.More, x.All.Completion)),
-				explain.List(x.All.Lines), doc.Subheading(fmt.Sprintf("The slowest job, %s: %v", j[0].ID, j[0].Completion)),
-				explain.List(j[0].Lines))
-		}
-		d = append(d, doc.Notes(x.Unknown))
+		first, more := x.Doc(title, 1, explain.List)
+		d = slices.Concat(d, doc.Doc{doc.Heading(fmt.Sprintf("%s: %v", title, x.Makespan))}, first, more)
 	}
 	err = printDoc(c, list, d)
 	if x := &list[0]; err == nil && len(x.Lines) > 0 && x.Lines[0].Ask != "" && !x.imported {

@@ -6,6 +6,8 @@ import (
 	"os"
 
 	"github.com/urfave/cli/v2"
+
+	"heddle/traces/outfile"
 )
 
 // newExperiment is an experiment that runs as it is, with its keys explained.
@@ -18,13 +20,7 @@ func beginExperiment(c *cli.Context, files []string) error {
 	if len(files) != 1 {
 		return usagef("--new: want the name of the file to write")
 	}
-	f, err := os.OpenFile(files[0], os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
-	if err != nil {
-		return fmt.Errorf("write an experiment file: %w", err)
-	}
-	if _, err = f.Write(newExperiment); err == nil {
-		err = f.Close()
-	}
+	err := outfile.Create(files[0], func(f *os.File) error { _, err := f.Write(newExperiment); return err })
 	if err != nil {
 		return fmt.Errorf("write an experiment file: %w", err)
 	}

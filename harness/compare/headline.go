@@ -10,6 +10,7 @@ import (
 	"heddle/harness/config"
 	"heddle/harness/doc"
 	"heddle/harness/measure"
+	"heddle/harness/replay"
 	"heddle/traces/printable"
 )
 
@@ -18,9 +19,14 @@ var nouns = map[string]string{"jobCompletion": "mean job completion time", "make
 
 // Headline says in words which scheduler model is best by the report's first metric, by
 // how much, whether the trials tell it, and whether they were measured or simulated. Before
-// that it says if reduces held all slots.
+// that it says if reduces held all slots, or if replays are too far off what was recorded.
 func (r *Report) Headline() string {
 	text := r.differences()
+	for _, note := range r.general {
+		if off, _, is := strings.Cut(note, replay.Distrust); is {
+			text = "Do not trust what follows: " + off + " " + text
+		}
+	}
 	for _, starved := range slices.Backward(r.starved()) {
 		text = starved + ". " + text
 	}

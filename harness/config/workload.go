@@ -46,7 +46,7 @@ type Workload struct {
 	// Maps is the number of maps that write the input, and so of input files.
 	// Reduces is the number of reduces that write the output. If it is 0,
 	// which a file cannot say, FillReduces chooses it. A streaming workload with 0 reduces has none.
-	Maps    int `yaml:"maps,omitempty" text:"How many maps write the input; 8 by default."`
+	Maps    int `yaml:"maps,omitempty" text:"How many files the input has, each written by one map; 8 by default. The job has a map for each block of each file; that of sleep has so many maps."`
 	Reduces int `yaml:"reduces,omitempty" text:"How many reduces write the output; by default 8, but at most a quarter of the cluster's slots, shared by the jobs; none for streaming."`
 	// Regex is the regular expression that grep looks for.
 	Regex string `yaml:"regex,omitempty" text:"The regular expression that grep looks for."`

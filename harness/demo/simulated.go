@@ -105,6 +105,7 @@ func replays(ctx context.Context, kept *experiment.Replays) (*runs.Run, error) {
 	}
 	var list []*recorded.Trace
 	var measured []*replay.Outcome
+	var onSlow recorded.Trace
 	for _, file := range files {
 		data, err := shipped.ReadFile(path.Join("traces", file.Name()))
 		if err != nil {
@@ -119,28 +120,20 @@ func replays(ctx context.Context, kept *experiment.Replays) (*runs.Run, error) {
 		if err != nil {
 			return nil, err
 		}
+		if file.Name() == cached+".heddle" {
+			onSlow = *t
+			onSlow.Name = slow
+		}
 		list, measured = append(list, t), append(measured, replay.Recorded(t, figures.Figures()))
-	}
-	again, err := shipped.ReadFile("traces/" + cached + ".heddle")
-	if err != nil {
-		return nil, err
-	}
-	r, err := tracefile.NewReader(bytes.NewReader(again), slow)
-	if err != nil {
-		return nil, err
-	}
-	onSlow, err := recorded.Read(slow, r, func(traces.Event) {})
-	if err != nil {
-		return nil, err
 	}
 	costs, err := replay.Calibrate(list, recorded.Change{}, "")
 	if err != nil {
 		return nil, err
 	}
 	var configs []replay.Config
-	for _, t := range append(list, onSlow) {
+	for _, t := range append(list, &onSlow) {
 		change := recorded.Change{}
-		if t == onSlow {
+		if t == &onSlow {
 			change.Disk = recorded.Rate{Rate: slowDisk, Given: true}
 		}
 		for _, model := range simulatedModels {

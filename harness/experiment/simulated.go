@@ -98,15 +98,30 @@ func (w *simulatedWorld) open(ctx context.Context) (hadoop string, err error) {
 }
 
 // fits returns an error if the described cluster lacks nodes that the experiment
-// names, or cannot hold the workloads.
+// names, or cannot hold the workloads. An input that its caches cannot hold has a warning.
 func (w *simulatedWorld) fits() error {
 	h, disk, err := workload.Cluster(w.options.Cluster)
 	if err != nil {
 		return err
 	}
-	err = refuseNodes(w.options.Experiment, h.Cluster.Nodes)
-	for _, x := range w.options.Experiment.Workloads {
-		err = errors.Join(err, w.twins[x.Label].Check(disk))
+	e, room := w.options.Experiment, int64(0)
+	for _, n := range h.Cluster.Nodes {
+		room += n.CacheBytes
+	}
+	err = refuseNodes(e, h.Cluster.Nodes)
+	for _, x := range e.Workloads {
+		twin, need := w.twins[x.Label], int64(0)
+		for _, f := range twin.Files {
+			if f.Cached {
+				need += f.Bytes * int64(max(1, e.Cache.Replicas))
+			}
+		}
+		if need > room {
+			twin.Warnings = append(twin.Warnings, fmt.Sprintf("%s of the input are to be cached, and the caches of all nodes together hold %s: "+
+				"the rest is read from disk here, and a cluster refuses such a run; lower cache.fraction, or give nodes larger caches",
+				mib(need), mib(room)))
+		}
+		err = errors.Join(err, twin.Check(disk))
 	}
 	return err
 }

@@ -25,8 +25,26 @@ func rows(list []Line, each func(l Line)) {
 	}
 }
 
+// Doc has where the time went, as tables for a page or as lists for a terminal. Behind that, more has
+// all jobs together, a number of the slowest ones, and what the trace does not tell.
+func (x *Explanation) Doc(name string, slowest int, as func(string, []Line) doc.Part) (d, more doc.Doc) {
+	d = doc.Doc{as(name, x.Lines)}
+	if x.All != nil {
+		more = doc.Doc{doc.Subheading(fmt.Sprintf("The times of all %d jobs, added up: %v", len(x.Jobs)+x.More, x.All.Completion)),
+			as(name, x.All.Lines)}
+		for i, j := range x.Jobs[:min(slowest, len(x.Jobs))] {
+			which := "The slowest job"
+			if i > 0 {
+				which = "Another slow job"
+			}
+			more = append(more, doc.Subheading(fmt.Sprintf("%s, %s %s: %v", which, j.ID, j.Name, j.Completion)), as(name, j.Lines))
+		}
+	}
+	return d, append(more, doc.Notes(x.Unknown))
+}
+
 // Table has the lines for a page.
-func Table(name string, list []Line) *doc.Table {
+func Table(name string, list []Line) doc.Part {
 	t := &doc.Table{Name: name, Columns: []string{"time", "share", "where it went", "what would change it"}}
 	rows(list, func(l Line) {
 		tone := doc.Tone("")
@@ -39,7 +57,8 @@ func Table(name string, list []Line) *doc.Table {
 }
 
 // List has the lines for a terminal.
-func List(list []Line) (texts doc.List) {
+func List(_ string, list []Line) doc.Part {
+	var texts doc.List
 	rows(list, func(l Line) {
 		text := fmt.Sprintf("%v, %.0f %%: %s", l.Seconds, l.Share, l.Sentence)
 		if l.Change != "" && !l.Inherent {

@@ -21,6 +21,9 @@ import (
 // mostOffPct is how far, in percent, a replay of what was recorded may be off without a warning.
 const mostOffPct = 20
 
+// Distrust is in each warning of replays that are too far off, behind how far they are.
+const Distrust = " Do not trust times of its replays"
+
 // RecordedOrder says how far a replay of a trace is off what was recorded: under its own model,
 // on its own cluster, over the jobs that succeeded in both. Its JSON keys are stable.
 type RecordedOrder struct {
@@ -123,7 +126,7 @@ func (o *RecordedOrder) doubts(t *recorded.Trace, assumed []string) (list []stri
 	if len(causes) == 0 && t.Foreign() {
 		causes = []string{"the time that Hadoop takes beside tasks, which is assumed"}
 	}
-	text := t.Name + ": " + o.String() + " Do not trust times of its replays"
+	text := t.Name + ": " + o.String() + Distrust
 	if len(causes) > 0 {
 		text += "; what may be why: " + strings.Join(causes, "; ")
 	}
