@@ -30,8 +30,10 @@ func rows(list []Line, each func(l Line)) {
 func (x *Explanation) Doc(name string, slowest int, as func(string, []Line) doc.Part) (d, more doc.Doc) {
 	d = doc.Doc{as(name, x.Lines)}
 	if x.All != nil {
-		more = doc.Doc{doc.Subheading(fmt.Sprintf("The times of all %d jobs, added up: %v", len(x.Jobs)+x.More, x.All.Completion)),
-			as(name, x.All.Lines)}
+		more = doc.Doc{
+			doc.Subheading(fmt.Sprintf("The times of all %d jobs, added up: %v", len(x.Jobs)+x.More, x.All.Completion)),
+			as(name, x.All.Lines),
+		}
 		for i, j := range x.Jobs[:min(slowest, len(x.Jobs))] {
 			which := "The slowest job"
 			if i > 0 {
