@@ -81,8 +81,10 @@ func (s *simulation) attemptEnded(e sim.AttemptEnd) {
 	}
 	j.Attempts.OK++
 	s.useful(j, e.Kind, began, ended)
+	waited := began - max(j.submitted, traces.Time(e.UpMs)*1e6)
 	if isMap {
 		s.mapped(j, e.Level, e.InputBytes, ended)
+		s.phases[phaseMapWait].Add(waited)
 		written := int64(0)
 		if j.Reduces == 0 {
 			written = e.OutputBytes
@@ -90,6 +92,7 @@ func (s *simulation) attemptEnded(e sim.AttemptEnd) {
 		j.Bytes.add(e.InputBytes, 0, written)
 		return
 	}
+	s.phases[phaseReduceWait].Add(waited)
 	j.Bytes.add(0, e.InputBytes, e.OutputBytes)
 }
 

@@ -230,7 +230,7 @@ func (r *recorder) report(a *attempt, x *rest, how traces.Outcome, launched bool
 	w := j.workOf(a.kind, a.task)
 	e := AttemptEnd{
 		Job: int32(j.id), Kind: a.kind, Outcome: how, Launched: launched, Level: a.level, Split: a.split, Node: a.node,
-		StartMs: a.startMs, EndMs: r.events.Now, InputBytes: w.InputBytes, OutputBytes: w.OutputBytes,
+		StartMs: a.startMs, EndMs: r.events.Now, UpMs: j.amUpMs, InputBytes: w.InputBytes, OutputBytes: w.OutputBytes,
 	}
 	switch {
 	case a.kind == state.Reduce:

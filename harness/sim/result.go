@@ -56,6 +56,7 @@ type AttemptEnd struct {
 	// StartMs is the attempt's launch time; it means nothing if Launched is false,
 	// that is, if the attempt ended before its launch.
 	StartMs, EndMs int64
+	UpMs           int64 // when the ApplicationMaster of its job was up
 	// ReadFromMs and ReadToMs are when a map read its input. Both are 0 if its time does
 	// not depend on reading.
 	ReadFromMs, ReadToMs int64
