@@ -27,6 +27,7 @@ type runOptions struct {
 	Cluster    string `flag:"cluster" text:"CLUSTER file or lab, instead of the experiment's" of:"CLUSTER"`
 	Record     bool   `flag:"record-observations" text:"keep what steering observed in each trial's logs, to repeat its decisions without a cluster"`
 	Simulate   bool   `flag:"simulate" text:"run the trials in virtual time, on no cluster" heading:"In virtual time"`
+	Emulate    bool   `flag:"emulate" text:"run the trials under a real ResourceManager on this machine, with emulated nodes and tasks" heading:"In virtual time"`
 	simulation `heading:"In virtual time"`
 	DryRun     bool   `flag:"dry-run" text:"print the trials in their order, the time that they would take, and how many repeats are enough; run nothing on the cluster" heading:"Before a run"`
 	Like       string `flag:"like" text:"with --dry-run, estimate from the run folder RUN" of:"RUN" without:"from a simulation" heading:"Before a run"`
@@ -67,6 +68,14 @@ repeats as measured ones do:
 
    heddle run --simulate --calibration RUN-FOLDER first.yaml
 
+With --emulate they run under a real, unmodified ResourceManager, on emulated nodes of the
+same description: NodeManagers and MapReduce masters are in heddle, a thousand are few.
+Tasks are timers. Each lasts as long as in the simulation under the cluster's own scheduler,
+whichever node it is on. It shows what YARN's schedulers and heddle's steering do at that
+size, in real time. It needs Linux and Java, and no root:
+
+   heddle run --emulate --cluster large.yaml first.yaml
+
 With --dry-run nothing runs on the cluster. It prints the trials, how long they would
 take, and how many repeats would tell a difference of --tell, by the spread of the
 repeats of a run like it, or else of a simulation:
@@ -96,22 +105,26 @@ cannot tell where the repeats are too few. If one is not met, the exit code is 4
 }
 
 func runExperiment(c *cli.Context, o *runOptions, x *experiment.Options, files []string) error {
-	if (o.Resume == "") != (len(files) == 1) {
+	switch {
+	case (o.Resume == "") != (len(files) == 1):
 		return usagef("want either one experiment file, or --resume with a run folder")
+	case o.Simulate && o.Emulate:
+		return usagef("both --simulate and --emulate; want one of them")
 	}
 	old, err := x.Load(append(files, "")[0])
 	if err != nil {
 		return usage(err)
 	}
-	simulated := o.Simulate || old != nil && old.Manifest().World == runs.WorldSimulated // a run is taken up in the world where it began
-	if err := checkRun(c, o, x, old, simulated); err != nil {
+	world := o.world(old)
+	described := world != "" // the cluster is only described
+	if err := checkRun(c, o, x, old, world); err != nil {
 		return usage(err)
 	}
-	name, err := findClusters(c, o, x, old, simulated)
+	name, err := findClusters(c, o, x, old, described)
 	if err != nil {
 		return err
 	}
-	if err := x.Foreign(old, simulated); err != nil {
+	if err := x.Foreign(old, described); err != nil {
 		return usage(err)
 	}
 	var warnings []string
@@ -127,14 +140,7 @@ func runExperiment(c *cli.Context, o *runOptions, x *experiment.Options, files [
 	}
 	p.page = &runPage{c: c, say: p.say}
 	x.Progress, x.Watched = p.step, p.bottom != nil
-	var run *runs.Run
-	if simulated {
-		run, err = experiment.Simulate(c.Context, *x, x.Calibration)
-	} else {
-		changesCluster(c, append([]string{name}, slices.Collect(maps.Keys(x.Others))...)...)
-		x.ShareCores = lab.ShareCores
-		run, err = experiment.Run(c.Context, *x)
-	}
+	run, err := carryOut(c, x, world, name)
 	p.close()
 	var limits []compare.Threshold
 	if err == nil && x.Experiment.Thresholds.Len() > 0 {
@@ -145,7 +151,7 @@ func runExperiment(c *cli.Context, o *runOptions, x *experiment.Options, files [
 	}
 	if run != nil {
 		costs := x.Calibration
-		if !simulated {
+		if world != runs.WorldSimulated {
 			costs = nil
 		}
 		finished, ferr := compare.Finish(run, append(warnings, run.Warnings()...), limits, costs)
@@ -165,9 +171,37 @@ func runExperiment(c *cli.Context, o *runOptions, x *experiment.Options, files [
 	return withCode(exitThreshold, compare.Unmet(limits, x.Experiment.Thresholds.CannotTell))
 }
 
+// carryOut runs an experiment in a world, on a cluster that the user has named so.
+func carryOut(c *cli.Context, x *experiment.Options, world, name string) (*runs.Run, error) {
+	switch world {
+	case runs.WorldSimulated:
+		return experiment.Simulate(c.Context, *x, x.Calibration)
+	case runs.WorldEmulated:
+		return experiment.Emulate(c.Context, *x, x.Calibration)
+	}
+	changesCluster(c, append([]string{name}, slices.Collect(maps.Keys(x.Others))...)...)
+	x.ShareCores = lab.ShareCores
+	return experiment.Run(c.Context, *x)
+}
+
+// world returns where trials run, as a run's manifest has it. A run is taken up where it
+// began.
+func (o *runOptions) world(old *runs.Run) string {
+	switch {
+	case o.Simulate:
+		return runs.WorldSimulated
+	case o.Emulate:
+		return runs.WorldEmulated
+	case old != nil:
+		return old.Manifest().World
+	}
+	return ""
+}
+
 // checkRun returns an error if flags do not go together, or with the run that is resumed.
-func checkRun(c *cli.Context, o *runOptions, x *experiment.Options, old *runs.Run, simulated bool) error {
-	if old != nil && simulated {
+func checkRun(c *cli.Context, o *runOptions, x *experiment.Options, old *runs.Run, world string) error {
+	described := world != ""
+	if old != nil && described {
 		for _, flag := range []string{"calibration", "others", "speed-of"} {
 			if !c.IsSet(flag) && ranWith(old, "--"+flag) {
 				return fmt.Errorf("resume %s: its trials were simulated with --%s; give the same again", o.Resume, flag)
@@ -176,16 +210,16 @@ func checkRun(c *cli.Context, o *runOptions, x *experiment.Options, old *runs.Ru
 	}
 	alone := func(w config.Workload) bool { return w.Deadline.OfAlone() }
 	switch {
-	case !simulated && o.SpeedOf != "":
+	case !described && o.SpeedOf != "":
 		return errors.New("--speed-of: want --simulate or --dry-run with it; a cluster has the speed that it has")
-	case !simulated && c.IsSet("others"):
+	case !described && c.IsSet("others"):
 		return errors.New("--others: want --simulate with it; on a cluster, other programs take what they take")
-	case old != nil && !simulated && o.Calibration != "":
+	case old != nil && !described && o.Calibration != "":
 		return fmt.Errorf("resume %s: both --resume and --calibration; want --resume alone: the run has the deadlines that it began "+
 			"with", o.Resume)
-	case simulated && o.Record:
+	case world == runs.WorldSimulated && o.Record:
 		return errors.New("both --record-observations and --simulate; want one of them: a simulation steers no cluster")
-	case !simulated && o.Calibration != "" && !slices.ContainsFunc(x.Experiment.Workloads, alone):
+	case !described && o.Calibration != "" && !slices.ContainsFunc(x.Experiment.Workloads, alone):
 		return errors.New("--calibration: want --simulate with it; a run on a cluster needs none, but for a deadline that is a " +
 			"multiple of a job's time alone")
 	case c.IsSet("like"), c.IsSet("tell"), c.IsSet("metric"):

@@ -34,7 +34,7 @@ const order = `
 	harness/kerberos harness/kerberos/kdctest harness/require harness/workload/generate harness/config harness/runs harness/newmodel
 	harness/lab harness/lab/labtest
 	harness/clients harness/watch harness/lease harness/lease/leasetest harness/submit harness/change harness/doctor
-	harness/capture harness/steer harness/steer/drive
+	harness/capture harness/steer harness/steer/drive harness/emulate
 	harness/replay/recorded harness/replay/calibration harness/replay
 	harness/workload/programs harness/workload/synthetic harness/workload/traceplan harness/workload
 	harness/results

@@ -12,6 +12,7 @@ const (
 
 // Origin says how a trace was made: measured (captured while jobs ran),
 // recovered (from job history files), simulated (by a replay in virtual time)
+// emulated (captured, of nodes and tasks that a real ResourceManager schedules and that are not there)
 // or imported (from the trace of another tool).
 type Origin string
 
@@ -20,6 +21,7 @@ const (
 	Measured  Origin = "measured"  // the trace was captured from a cluster while jobs ran
 	Recovered Origin = "recovered" // the trace was made from job history files, after the jobs had ended
 	Simulated Origin = "simulated" // the trace was written by a replay in virtual time
+	Emulated  Origin = "emulated"  // the trace was captured from a real ResourceManager whose nodes and tasks are emulated
 	Imported  Origin = "imported"  // the trace was converted from a trace of another tool
 )
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"heddle/collectors/hdfs"
+	"heddle/traces/jhist"
 )
 
 // History is the history of an ended MapReduce job, as the job's
@@ -20,6 +21,8 @@ type History struct {
 	Folder  string // HDFS folder that contains the history file
 	Events  []byte // content of the .jhist file, which has the job's events
 	ConfXML []byte // content of JOBID_conf.xml; nil if the file is gone
+	// Job is what the events say, if there is no file of them.
+	Job *jhist.Job
 }
 
 // jobID matches the ids of MapReduce jobs. Ids become parts of file paths, so

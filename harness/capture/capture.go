@@ -327,7 +327,7 @@ func (s *Session) Jobs() []Job {
 
 func (s *Session) header() traces.Header {
 	h := s.options.Header
-	h.Origin, h.StartUnixNs, h.Writer = traces.Measured, s.start.UnixNano(), "heddle"
+	h.Origin, h.StartUnixNs, h.Writer = cmp.Or(h.Origin, traces.Measured), s.start.UnixNano(), "heddle"
 	h.Model, h.Actuator, h.Splits = cmp.Or(h.Model, "yarn"), cmp.Or(h.Actuator, "none"), cmp.Or(h.Splits, "asSubmitted")
 	h.Cluster, h.Software, h.Settings = s.facts, s.software, s.settings
 	return h

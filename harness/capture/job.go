@@ -244,8 +244,8 @@ func (s *Session) finish(j *jobRecord, h history) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	j.take(h)
-	if h.job != nil && h.job.BehindMs > 0 {
-		s.warn(h.job.Behind() + ": its times are moved")
+	if h.Job != nil && h.Job.BehindMs > 0 {
+		s.warn(h.Job.Behind() + ": its times are moved")
 	}
 	events := s.joiner.events(j)
 	if err := keepEvents(s.jobs, j, events); err != nil && s.failed == nil {
@@ -267,16 +267,13 @@ func (s *Session) finish(j *jobRecord, h history) {
 }
 
 // history is a job's history file, with its content parsed.
-type history struct {
-	yarn.History
-	job *jhist.Job
-}
+type history struct{ yarn.History }
 
 // readHistory reads and parses a job's history file. It fails if the file does not
 // exist (yet).
 func readHistory(ctx context.Context, in watch.Files, j *jobRecord) (h history, err error) {
-	if h.History, err = in.ReadHistory(ctx, j.user, string(j.id)); err == nil {
-		h.job, _, err = jhist.Parse(bytes.NewReader(h.Events))
+	if h.History, err = in.ReadHistory(ctx, j.user, string(j.id)); err == nil && h.Job == nil {
+		h.Job, _, err = jhist.Parse(bytes.NewReader(h.Events))
 	}
 	return h, err
 }
@@ -284,11 +281,13 @@ func readHistory(ctx context.Context, in watch.Files, j *jobRecord) (h history, 
 // take copies the content of a history file into the capture's record of the job. It
 // changes nothing if there was no history file.
 func (j *jobRecord) take(h history) {
-	if h.job == nil {
+	if h.Job == nil {
 		return
 	}
-	j.history, j.file = h.job, h.Name
-	j.madeFrom(h.Name, h.Events)
+	j.history, j.file = h.Job, h.Name
+	if h.Events != nil {
+		j.madeFrom(h.Name, h.Events)
+	}
 	if j.conf == nil && h.ConfXML != nil {
 		j.conf, _ = yarn.ParseConf(bytes.NewReader(h.ConfXML))
 	}
@@ -296,7 +295,7 @@ func (j *jobRecord) take(h history) {
 
 // keep writes a copy of the job's history file into the job's folder in the capture.
 func (h history) keep(folder *os.Root, job traces.JobID) error {
-	if h.job == nil {
+	if h.Events == nil {
 		return nil
 	}
 	return keep(folder, job, func(own *os.Root) error { return own.WriteFile(h.Name, h.Events, 0o600) })

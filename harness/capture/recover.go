@@ -67,8 +67,8 @@ func (r *Result) recover(ctx context.Context, w *watch.Watcher, jobs []string) e
 			return err
 		}
 		j.take(h)
-		if h.job.BehindMs > 0 {
-			r.Warnings = append(r.Warnings, h.job.Behind()+": its times are moved")
+		if h.Job.BehindMs > 0 {
+			r.Warnings = append(r.Warnings, h.Job.Behind()+": its times are moved")
 		}
 		if err := errors.Join(keepEvents(own, j, jn.events(j)), h.keep(own, j.id)); err != nil {
 			return err

@@ -110,9 +110,10 @@ func to(c *config.Cluster, p Patience) (*Clients, error) {
 	if k := c.Kerberos; k != nil {
 		files.Kerberos = &hdfs.Kerberos{Login: cluster.identity.Client, NameNode: k.NameNode, Calls: k.Calls, Protection: k.Protection}
 	}
-	cluster.HDFS, err = hdfs.New(files)
-	if err != nil {
-		return nil, err
+	if len(c.NameNodes) > 0 { // an emulated cluster has none
+		if cluster.HDFS, err = hdfs.New(files); err != nil {
+			return nil, err
+		}
 	}
 	for _, a := range c.Agents {
 		client, err := agent.NewClient(agent.ClientOptions{
@@ -282,7 +283,10 @@ func (c *Clients) Close() error {
 	}
 	c.RM.Close()
 	c.History.Close()
-	err := c.HDFS.Close()
+	var err error
+	if c.HDFS != nil {
+		err = c.HDFS.Close()
+	}
 	if c.identity != nil {
 		c.identity.Close()
 	}

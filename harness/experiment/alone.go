@@ -58,16 +58,21 @@ func aloneDeadlines(ctx context.Context, o *Options, w *config.Workload, twin *w
 // inputOf returns a trace that has a twin's jobs and their input, on a cluster as its file
 // describes it.
 func inputOf(e *config.Experiment, c *config.Cluster, twin *workload.Twin) (*recorded.Trace, error) {
-	h, disk, err := workload.Cluster(c)
-	if err != nil {
-		return nil, err
-	}
-	disk.CachedReplicas = max(1, e.Cache.Replicas)
-	events, err := twin.Events(&h.Cluster, disk, e.Seed)
+	h, events, err := placed(e, c, twin)
 	if err != nil {
 		return nil, err
 	}
 	return recorded.New(twin.Workload, h, slices.Values(events))
+}
+
+// placed returns the events of that trace and its header.
+func placed(e *config.Experiment, c *config.Cluster, twin *workload.Twin) (h traces.Header, events []traces.Event, err error) {
+	h, disk, err := workload.Cluster(c)
+	if err == nil {
+		disk.CachedReplicas = max(1, e.Cache.Replicas)
+		events, err = twin.Events(&h.Cluster, disk, e.Seed)
+	}
+	return h, events, err
 }
 
 // deadlinesFile is the file of a run folder that has the deadlines that were computed

@@ -218,7 +218,7 @@ func resume(o *Options, world string, alone bool) (*runs.Run, error) {
 // in virtual time. The argument hadoop is the cluster's Hadoop version, "" in
 // virtual time.
 func open(ctx context.Context, o *Options, world, hadoop string) (*runs.Run, error) {
-	alone := world == "" && slices.ContainsFunc(o.Experiment.Workloads, ofAlone)
+	alone := world != runs.WorldSimulated && slices.ContainsFunc(o.Experiment.Workloads, ofAlone)
 	if o.Resume != "" {
 		return resume(o, world, alone)
 	}
@@ -233,7 +233,7 @@ func open(ctx context.Context, o *Options, world, hadoop string) (*runs.Run, err
 		}
 	}
 	m := runs.Manifest{Command: o.Command, World: world, Seed: o.Experiment.Seed, Settings: settings}
-	if world == runs.WorldSimulated {
+	if world != "" {
 		m.Cluster = o.Cluster.Described()
 	}
 	if hadoop != "" {
@@ -269,6 +269,7 @@ func open(ctx context.Context, o *Options, world, hadoop string) (*runs.Run, err
 // which command resumes the run.
 var otherWorld = map[string]string{
 	runs.WorldSimulated: "its trials are simulated; resume it with --simulate",
+	runs.WorldEmulated:  "its trials are on emulated nodes; resume it with --emulate",
 	"":                  "its trials ran on a cluster; resume it without --simulate",
 }
 

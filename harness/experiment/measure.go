@@ -36,7 +36,11 @@ func (t *trialRun) measure(ctx context.Context) (results.Trial, error) {
 	}
 	defer folder.Close()
 	var driver atomic.Pointer[drive.Driver]
-	watcher := watch.New(t.cluster, watch.HDFS(t.cluster))
+	files := t.files
+	if files == nil {
+		files = watch.HDFS(t.cluster)
+	}
+	watcher := watch.New(t.cluster, files)
 	session, err := outlast(ctx, t, func() (*capture.Session, error) { return t.startCapture(ctx, watcher, folder, &driver) })
 	if err != nil {
 		return result, runs.Explain(t.folder.Dir, 0, err)
@@ -127,7 +131,7 @@ func (t *trialRun) startCapture(ctx context.Context, watcher *watch.Watcher, fol
 		Seen: live.Add,
 		Tags: t.tags, Pools: pools, Terms: terms, Workload: t.plan.Workload.Label, Costs: workload.Costs(t.plan.Workload), Folder: folder,
 		Header: traces.Header{
-			Seed: e.Seed, Model: t.plan.Model.Model, Params: t.plan.Model.Params, Actuator: b.Actuator, Splits: b.Splits,
+			Origin: t.origin, Seed: e.Seed, Model: t.plan.Model.Model, Params: t.plan.Model.Params, Actuator: b.Actuator, Splits: b.Splits,
 			Reasons: e.Reasons && b.Actuator != config.ActuatorNone, MapSlots: int32(b.MapSlots), ReduceSlots: int32(b.ReduceSlots),
 			Told: b.Capacity.Telling(),
 		},

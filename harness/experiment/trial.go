@@ -15,8 +15,10 @@ import (
 	"heddle/harness/config"
 	"heddle/harness/measure"
 	"heddle/harness/results"
+	"heddle/harness/watch"
 	"heddle/harness/workload"
 	"heddle/hibench"
+	"heddle/traces"
 )
 
 // outageLimit is how long a trial, before it starts, waits for Hadoop daemons
@@ -123,6 +125,8 @@ type trialRun struct {
 	cluster *clients.Clients
 	hold    *change.Hold // the right to change the cluster
 	sums    *hibench.Sums
+	files   watch.Files   // nil: those in HDFS
+	origin  traces.Origin // how the trace is made; empty: measured
 	// cache is the part of the input in the HDFS cache: at first what the
 	// previous trial left cached, then what this trial caches. nil means that
 	// nothing is cached. If keepCache is true, the part stays cached for the

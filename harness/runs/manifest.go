@@ -61,10 +61,11 @@ type Manifest struct {
 	Mark string `json:"mark,omitempty"`
 }
 
-// WorldSimulated is the value of Manifest.World for trials in virtual time, and
-// WorldCluster the word for those on a cluster.
+// WorldSimulated is the value of Manifest.World for trials in virtual time, WorldEmulated
+// for those on emulated nodes, and WorldCluster the word for those on a cluster.
 const (
 	WorldSimulated = "simulated"
+	WorldEmulated  = "emulated"
 	WorldCluster   = "cluster"
 )
 

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	"heddle/collectors/hdfs/internal/hdfspb"
@@ -190,7 +191,7 @@ func Serve(nc net.Conn, answer func(method string, request []byte) ([]byte, erro
 		default:
 			var body []byte
 			if frame, err = next(frame, m); err == nil {
-				request, _ := cutMessage(frame)
+				request, _ := protowire.ConsumeBytes(frame)
 				body, err = answer(m.GetMethodName(), request)
 			}
 			if err != nil {

@@ -41,26 +41,12 @@ func TestCallAndServe(t *testing.T) {
 	}
 }
 
-func TestTokenIn(t *testing.T) {
-	long := strings.Repeat("p", 300)
-	file := "HDTS\x00\x02" + "\x01a\x02id\x02pw\x05OTHER\x00" + "\x01b\x03id2\x8e\x01\x2c" + long + "\x04KIND\x01s"
-	got, err := TokenIn([]byte(file), "KIND")
-	if err != nil || string(got.ID) != "id2" || string(got.Password) != long {
-		t.Errorf("token %+v, error %v", got, err)
-	}
-	for i := range len(file) - 8 {
-		if _, err := TokenIn([]byte(file[:i]), "KIND"); err == nil {
-			t.Errorf("a file that ends after %d bytes has a token", i)
-		}
-	}
-}
-
-func FuzzTokenIn(f *testing.F) {
-	f.Add([]byte("HDTS\x00\x01\x01a\x02id\x02pw\x05OTHER\x00"))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		_, _ = TokenIn(b, "KIND")
+func FuzzMessage(f *testing.F) {
+	f.Add([]byte(Message{}.Text(1, "a").Int(2, 3).Float(3, 4).Put(4, Message{}.Int(1, -1))))
+	f.Fuzz(func(_ *testing.T, b []byte) {
 		for range Message(b).Fields() {
 		}
 		Message(b).Get(1, 2, 3)
+		Message(b).Number(1)
 	})
 }

@@ -2,7 +2,6 @@ package ipc
 
 import (
 	"errors"
-	"fmt"
 	"iter"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -94,12 +93,6 @@ var errMessage = errors.New("malformed message")
 // delimited returns a message after its length.
 func delimited(m []byte) []byte { return protowire.AppendBytes(nil, m) }
 
-// cutMessage returns the message at the beginning of b and what follows it.
-func cutMessage(b []byte) (message, rest []byte) {
-	message, n := protowire.ConsumeBytes(b)
-	return message, b[max(0, n):]
-}
-
 // next decodes the message at the beginning of a frame, and returns what follows it.
 func next(frame []byte, m proto.Message) ([]byte, error) {
 	message, n := protowire.ConsumeBytes(frame)
@@ -107,58 +100,4 @@ func next(frame []byte, m proto.Message) ([]byte, error) {
 		return nil, errMessage
 	}
 	return frame[n:], nil
-}
-
-// TokenIn returns the first token of a kind in Hadoop's file of tokens, version 0.
-func TokenIn(file []byte, kind string) (*Token, error) {
-	const magic = "HDTS\x00"
-	if len(file) < len(magic) || string(file[:len(magic)]) != magic {
-		return nil, errors.New("read tokens: no file of tokens, version 0")
-	}
-	rest := file[len(magic):]
-	var err error
-	number := func() (n int) {
-		if len(rest) == 0 {
-			err = errMessage
-			return 0
-		}
-		first := int8(rest[0]) //nolint:gosec // as Java does
-		rest = rest[1:]
-		if first >= -112 {
-			return int(first)
-		}
-		digits := int(-112 - first)
-		if digits > 4 || digits > len(rest) {
-			err = errMessage
-			return 0
-		}
-		for _, b := range rest[:digits] {
-			n = n<<8 | int(b)
-		}
-		rest = rest[digits:]
-		return n
-	}
-	text := func() []byte {
-		n := number()
-		if err != nil || n < 0 || n > len(rest) {
-			err = errMessage
-			return nil
-		}
-		t := rest[:n]
-		rest = rest[n:]
-		return t
-	}
-	for range number() {
-		text() // an alias
-		t := &Token{text(), text()}
-		is := string(text())
-		text() // the service
-		if err != nil {
-			return nil, fmt.Errorf("read tokens: %w", err)
-		}
-		if is == kind {
-			return t, nil
-		}
-	}
-	return nil, fmt.Errorf("read tokens: none of kind %s", kind)
 }
