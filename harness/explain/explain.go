@@ -50,15 +50,6 @@ const (
 	unknown       Cause = "unknown"       // the trace does not tell
 )
 
-// inherent reports whether a cause is no fault: something that must be, or that is not known.
-func (c Cause) inherent() bool {
-	switch c {
-	case ownWork, masterStart, handOver, jobEnd, submittedLate, askedLate, slower, unknown:
-		return true
-	}
-	return false
-}
-
 // Ns is a span of time in ns. As JSON it is a number of seconds.
 type Ns traces.Time
 
@@ -142,28 +133,29 @@ func (r *Reader) Explain() (x *Explanation, ok bool) {
 		return nil, false
 	}
 	x = &Explanation{Makespan: Ns(last.ended - w.begin), Begin: w.begin, Unknown: w.unknown()}
-	k := walk{w: w, at: last.ended, floor: w.begin}
-	k.job(last)
-	x.Steps = k.steps
-	x.Lines = w.lines(k.steps, x.Makespan)
+	x.Steps, x.Lines = w.path(last, w.begin, nil)
 	list := slices.DeleteFunc(slices.Clone(w.order), func(j *job) bool { return !j.hasEnd || j.ended < j.submitted })
 	slices.SortStableFunc(list, func(a, b *job) int { return cmp.Compare(b.ended-b.submitted, a.ended-a.submitted) })
-	x.More = len(list) - min(len(list), mostJobs)
 	all := Job{}
 	for i, j := range list {
-		k := walk{w: w, at: j.ended, floor: j.submitted, only: j}
-		k.job(j)
-		all.Completion += Ns(j.ended - j.submitted)
-		all.Steps = append(all.Steps, k.steps...)
+		y := Job{ID: j.id, Name: j.name, Completion: Ns(j.ended - j.submitted), Begin: j.submitted}
+		y.Steps, y.Lines = w.path(j, j.submitted, j)
+		all.Completion, all.Steps = all.Completion+y.Completion, append(all.Steps, y.Steps...)
 		if i < mostJobs {
-			y := Job{ID: j.id, Name: j.name, Completion: Ns(j.ended - j.submitted), Steps: k.steps, Begin: j.submitted}
-			y.Lines = w.lines(k.steps, y.Completion)
 			x.Jobs = append(x.Jobs, y)
 		}
 	}
+	x.More = len(list) - len(x.Jobs)
 	if len(list) > 1 {
 		all.Lines = w.lines(all.Steps, all.Completion)
 		x.All = &all
 	}
 	return x, true
+}
+
+// path returns the critical path from the end of a job back to a time, through all jobs or only one.
+func (w *world) path(j *job, from traces.Time, only *job) ([]Step, []Line) {
+	k := walk{w: w, at: j.ended, floor: from, only: only, seen: map[*attempt]bool{}}
+	k.job(j)
+	return k.steps, w.lines(k.steps, Ns(j.ended-from))
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"heddle/traces"
 	"heddle/traces/printable"
@@ -24,16 +25,14 @@ func (w *world) lines(steps []Step, whole Ns) (list []Line) {
 		by[s.Cause] = append(by[s.Cause], s)
 	}
 	for c, steps := range by { // sorted below
-		l := Line{Cause: c, Inherent: c.inherent()}
+		l := Line{Cause: c, Inherent: says[c].inherent}
 		for _, s := range steps {
 			l.Seconds += Ns(s.To - s.From)
 		}
 		l.Share = 100 * float64(l.Seconds) / float64(max(1, whole))
-		a := most(steps)
-		l.Sentence, l.Change = w.say(c, steps)
-		l.Sentence, l.Change = a.Job.Words(l.Sentence), a.Job.Words(l.Change)
-		if a.Attempt.Job != "" && c != handOver {
-			l.Ask = a.Attempt.String()
+		w.fillIn(&l, steps)
+		if a := longest(steps).Attempt; a.Job != "" && c != handOver {
+			l.Ask = a.String()
 		}
 		list = append(list, l)
 	}
@@ -43,8 +42,8 @@ func (w *world) lines(steps []Step, whole Ns) (list []Line) {
 	return list
 }
 
-// most returns the longest of some steps: of several, the one that was first.
-func most(steps []Step) Step {
+// longest returns the longest of some steps: of several, the one that was first.
+func longest(steps []Step) Step {
 	return slices.MaxFunc(steps, func(a, b Step) int { return cmp.Or(cmp.Compare(a.To-a.From, b.To-b.From), cmp.Compare(b.From, a.From)) })
 }
 
@@ -62,102 +61,104 @@ func top(steps []Step, of func(Step) string) (name string, sum Ns) {
 	return name, sum
 }
 
-// the words of a task: "m7 of job_1_0001".
-func (s Step) task() string { return taskName(s.Attempt) }
+// says is what is said of a cause, and which key or setting would change it; of what must be, none. In it,
+// of the longest piece, stand $task, its $span, what it would take at $least and took as a $whole, its
+// $load on $cores, the $rate and the $node; of all pieces the node, job and other job that had most of their time,
+// and that time: $worst $on, $job $sum, $other $of.
+var says = map[Cause]struct {
+	sentence, change string
+	inherent         bool
+}{
+	reducesHold: {
+		"reduces of $job held the containers that its own maps waited for, and could not end without these maps",
+		"fewer reduces (key reduces), mapreduce.job.reduce.slowstart.completedmaps: 1, or more slots", false,
+	},
+	othersHold: {
+		"its tasks waited for containers that other jobs held, $other most of all ($of)",
+		"the queue's capacity or the job's priority, another model, or more nodes", false,
+	},
+	masterWait: {
+		"jobs waited for their ApplicationMaster longer than one takes to start here ($start), $job most of all ($sum)",
+		"yarn.scheduler.capacity.maximum-am-resource-percent", false,
+	},
+	kept: {
+		"a node had room, and a task that waited did not get it, such as $task for $span: by the queue's limits, or since the scheduler " +
+			"waited for a node nearer to its input",
+		"yarn.scheduler.capacity.node-locality-delay, the queue's maximum-capacity, or the model's parameters", false,
+	},
+	slowNode: {
+		"$worst was slower than the other nodes ($on): $task took $whole there in place of $least",
+		"look at that node, take it out, or mapreduce.map.speculative", false,
+	},
+	farRead: {
+		"maps read their input from other nodes: $task on $node took $whole in place of the $least of maps with their input at hand",
+		"yarn.scheduler.capacity.node-locality-delay, the replication of the input, or key cache", false,
+	},
+	skew: {
+		"some tasks had more to read: $task read $load times as much as is typical",
+		"another split size (mapreduce.input.fileinputformat.split.maxsize) or partitioner", false,
+	},
+	disk: {"disks were read as fast as they can: that of $worst at $rate ($on)", "key cache, more nodes, or faster disks", false},
+	link: {
+		"links were as full as they can be: that of $worst at $rate ($on)",
+		"fewer bytes to move (mapreduce.map.output.compress, a combiner), locality, or faster links", false,
+	},
+	cores: {"more attempts computed than there are cores: $load on $cores in the longest piece", "more cores, or nodes with cores of their own", false},
+	failed: {
+		"attempts failed and ran again, most of this on $worst ($on), such as $task",
+		"what the logs of these attempts say; take the node out if it is always the same", false,
+	},
+	nodeLost: {
+		"a node was lost, and what ran or lay there was run again, such as $task",
+		"yarn.resourcemanager.nm.liveness-monitor.expiry-interval-ms", false,
+	},
+	preempted: {
+		"YARN killed attempts to give their containers to others, such as $task",
+		"yarn.resourcemanager.scheduler.monitor.enable, the queues' capacities", false,
+	},
+	speculation: {"slow attempts ran until a speculative one had replaced them, such as $task", "mapreduce.map.speculative", false},
+	killed:      {"attempts were killed and ran again, such as $task", "", false},
+	masterLost:  {"an ApplicationMaster of $job was lost, and another one started", "yarn.resourcemanager.am.max-attempts", false},
 
-func taskName(a traces.Attempt) string {
-	if a.Job == "" {
+	ownWork:     {"the work of tasks that wait for each other or for the same container: $tasks, most of $job ($sum)", "", true},
+	masterStart: {"ApplicationMasters started, which takes $start here at least", "", true},
+	handOver: {
+		"containers on their way: heartbeats and launches, $span each at most",
+		"yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms, the NodeManagers' heartbeat", true,
+	},
+	jobEnd:        {"from the last task of a job to its end: commit and history", "", true},
+	submittedLate: {"nothing to do: $job was not yet submitted", "", true},
+	askedLate: {
+		"not known: $task was asked for $span after its ApplicationMaster was up, and the trace does not say why", "", true,
+	},
+	slower:  {"not known why: attempts took longer than such typically do: $task on $node took $whole in place of $least", "", true},
+	unknown: {"not known: $why", "", true},
+}
+
+// fillIn puts into sentences what some steps of a cause were, in the words of their Hadoop.
+func (w *world) fillIn(l *Line, steps []Step) {
+	x := longest(steps)
+	span := x.To - x.From
+	worst, on := top(steps, func(s Step) string { return string(s.Node) })
+	job, sum := top(steps, func(s Step) string { return string(s.Job) })
+	other, of := top(steps, func(s Step) string { return string(s.Other.Job) })
+	text := strings.NewReplacer(
+		"$tasks", printable.Count(len(steps), "task"), "$task", x.task(), "$span", Ns(span).String(), "$least", Ns(x.Typical).String(),
+		"$whole", Ns(span+x.Typical).String(), "$load", fmt.Sprintf("%.1f", x.Load), "$cores", fmt.Sprintf("%.4g", x.Cores),
+		"$rate", fmt.Sprintf("%.3g MB/s", x.Load/1e6), "$node", cmp.Or(string(x.Node), noNode), "$start", Ns(w.least).String(),
+		"$worst", cmp.Or(worst, noNode), "$on", on.String(), "$job", job, "$sum", sum.String(), "$other", other, "$of", of.String(),
+		"$why", w.notKnown(x))
+	l.Sentence, l.Change = x.Job.Words(text.Replace(says[l.Cause].sentence)), x.Job.Words(says[l.Cause].change)
+}
+
+const noNode = "an unknown node"
+
+// task is in words what a piece is of: "m7 of job_1_0001".
+func (s Step) task() string {
+	if s.Attempt.Job == "" {
 		return "a task"
 	}
-	return fmt.Sprintf("%s%d of %s", a.Kind.Letter(), a.Index, a.Job)
-}
-
-func orNone(name string) string { return cmp.Or(name, "an unknown node") }
-
-// say says what happened in some steps of a cause, and what would change it.
-func (w *world) say(c Cause, steps []Step) (sentence, change string) {
-	x := most(steps)
-	span := Ns(x.To - x.From)
-	whole := span + Ns(x.Typical)
-	node, on := top(steps, func(s Step) string { return string(s.Node) })
-	job, ofJob := top(steps, func(s Step) string { return string(s.Job) })
-	switch c {
-	case reducesHold:
-		return fmt.Sprintf("reduces of %s held the containers that its own maps waited for, and could not end without these maps", job),
-			"fewer reduces (key reduces), mapreduce.job.reduce.slowstart.completedmaps: 1, or more slots"
-	case othersHold:
-		other, of := top(steps, func(s Step) string { return string(s.Other.Job) })
-		return fmt.Sprintf("its tasks waited for containers that other jobs held, %s most of all (%v)", other, of),
-			"the queue's capacity or the job's priority, another model, or more nodes"
-	case masterWait:
-		return fmt.Sprintf("jobs waited for their ApplicationMaster longer than one takes to start here (%v), %s most of all (%v)", Ns(w.least),
-				job, ofJob),
-			"yarn.scheduler.capacity.maximum-am-resource-percent"
-	case kept:
-		return fmt.Sprintf("a node had room, and a task that waited did not get it, such as %s for %v: by the queue's limits, or since the "+
-				"scheduler waited for a node nearer to its input", x.task(), span),
-			"yarn.scheduler.capacity.node-locality-delay, the queue's maximum-capacity, or the model's parameters"
-	case slowNode:
-		return fmt.Sprintf("%s was slower than the other nodes (%v): %s took %v there in place of %v",
-			orNone(node), on, x.task(), whole, Ns(x.Typical)), "look at that node, take it out, or mapreduce.map.speculative"
-	case farRead:
-		return fmt.Sprintf("maps read their input from other nodes: %s on %s took %v in place of the %v of maps with their input at hand",
-				x.task(), orNone(string(x.Node)), whole, Ns(x.Typical)),
-			"yarn.scheduler.capacity.node-locality-delay, the replication of the input, or key cache"
-	case skew:
-		return fmt.Sprintf("some tasks had more to read: %s read %.1f times as much as is typical", x.task(), x.Load),
-			"another split size (mapreduce.input.fileinputformat.split.maxsize) or partitioner"
-	case slower:
-		return fmt.Sprintf("not known why: attempts took longer than such typically do: %s on %s took %v in place of %v",
-			x.task(), orNone(string(x.Node)), whole, Ns(x.Typical)), ""
-	case disk:
-		return fmt.Sprintf("disks were read as fast as they can: that of %s at %s (%v)", orNone(node), rate(x.Load), on),
-			"key cache, more nodes, or faster disks"
-	case link:
-		return fmt.Sprintf("links were as full as they can be: that of %s at %s (%v)", orNone(node), rate(x.Load), on),
-			"fewer bytes to move (mapreduce.map.output.compress, a combiner), locality, or faster links"
-	case cores:
-		return fmt.Sprintf("more attempts computed than there are cores: %.1f on %.4g in the longest piece", x.Load, x.Cores),
-			"more cores, or nodes with cores of their own"
-	}
-	return w.sayLost(c, steps, x, node, on, job, ofJob)
-}
-
-// sayLost is say for what ran in vain, and for what is no fault.
-func (w *world) sayLost(c Cause, steps []Step, x Step, node string, on Ns, job string, ofJob Ns) (sentence, change string) {
-	switch c {
-	case failed:
-		return fmt.Sprintf("attempts failed and ran again, most of this on %s (%v), such as %s", orNone(node), on, x.task()),
-			"what the logs of these attempts say; take the node out if it is always the same"
-	case nodeLost:
-		return fmt.Sprintf("a node was lost, and what ran or lay there was run again, such as %s", x.task()),
-			"yarn.resourcemanager.nm.liveness-monitor.expiry-interval-ms"
-	case preempted:
-		return fmt.Sprintf("YARN killed attempts to give their containers to others, such as %s", x.task()),
-			"yarn.resourcemanager.scheduler.monitor.enable, the queues' capacities"
-	case speculation:
-		return fmt.Sprintf("slow attempts ran until a speculative one had replaced them, such as %s", x.task()), "mapreduce.map.speculative"
-	case killed:
-		return fmt.Sprintf("attempts were killed and ran again, such as %s", x.task()), ""
-	case masterLost:
-		return fmt.Sprintf("an ApplicationMaster of %s was lost, and another one started", job), "yarn.resourcemanager.am.max-attempts"
-	case ownWork:
-		return fmt.Sprintf("the work of tasks that wait for each other or for the same container: %s, most of %s (%v)",
-			printable.Count(len(steps), "task"), job, ofJob), ""
-	case masterStart:
-		return fmt.Sprintf("ApplicationMasters started, which takes %v here at least", Ns(w.least)), ""
-	case handOver:
-		return fmt.Sprintf("containers on their way: heartbeats and launches, %v each at most", Ns(most(steps).To-most(steps).From)),
-			"yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms, the NodeManagers' heartbeat"
-	case jobEnd:
-		return "from the last task of a job to its end: commit and history", ""
-	case askedLate:
-		return fmt.Sprintf("not known: %s was asked for %v after its ApplicationMaster was up, and the trace does not say why", x.task(),
-			Ns(x.To-x.From)), ""
-	case submittedLate:
-		return fmt.Sprintf("nothing to do: %s was not yet submitted", job), ""
-	}
-	return "not known: " + w.notKnown(x), ""
+	return fmt.Sprintf("%s%d of %s", s.Attempt.Kind.Letter(), s.Attempt.Index, s.Attempt.Job)
 }
 
 func (w *world) notKnown(x Step) string {
@@ -170,10 +171,8 @@ func (w *world) notKnown(x Step) string {
 	case x.Attempt.Job == "":
 		return fmt.Sprintf("no task of %s that ended explains it", x.Job)
 	}
-	return fmt.Sprintf("%s waited while no node had room, and no attempt ended that made room for it", x.task())
+	return x.task() + " waited while no node had room, and no attempt ended that made room for it"
 }
-
-func rate(bytesPerSec float64) string { return fmt.Sprintf("%.3g MB/s", bytesPerSec/1e6) }
 
 // unknown lists what the trace does not tell.
 func (w *world) unknown() (list []string) {

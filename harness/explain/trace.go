@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strings"
 
 	"heddle/harness/state"
 	"heddle/traces"
@@ -20,16 +19,17 @@ type world struct {
 	uplinks  map[string]int64
 	jobs     map[traces.JobID]*job
 	order    []*job
+	tasks    map[traces.Task]*task
 	attempts map[traces.Attempt]*attempt
 	ends     []*attempt // by end
+	takers   []*attempt // by end; with ApplicationMasters and with losses of nodes
 	decided  map[int64]traces.Time
 	bound    map[traces.Attempt]traces.Time
-	groups   map[group]*sizes
-	full     map[state.Amounts][]span
-	slows    map[slowKey]traces.Time
-	busy     *sharing // of cores that all nodes share
-	least    traces.Time
-	byCount  bool // sizes are not known: containers are counted
+	groups   map[group]*typical
+	rooms    map[state.Amounts][]span
+	busy     *sharing    // of cores that all nodes share
+	least    traces.Time // from a submission until the ApplicationMaster is up
+	byCount  bool        // sizes are not known: containers are counted
 }
 
 type job struct {
@@ -38,37 +38,32 @@ type job struct {
 	submitted, ended traces.Time
 	hasEnd           bool
 	outcome          traces.Outcome
-	masters          []traces.Time // when ApplicationMasters were up
-	later            bool          // the first of them that the trace has is not the job's first
-	masterOn         *node
-	masterBytes      int64
-	bytes            [2]int64 // of containers
+	masters          []*attempt // its ApplicationMasters
+	later            bool       // the first of them that the trace has is not the job's first
+	bytes            [2]int64   // of containers
 	vcores           [2]int32
 	maps             int32
 	slowStart        float64
-	tasks            map[task]*taskInfo
-	ends             []*attempt  // by end
-	running          [2]*sharing // of maps and reduces
-	mapEnds          []*attempt  // those of maps that succeeded
+	ends             []*attempt    // by end
+	ran              [2][]*attempt // maps and reduces of these
+	running          [2]*sharing   // how many of these ran at once
+	mapEnds          []*attempt    // those of maps that succeeded
 }
 
 type task struct {
-	kind  traces.TaskKind
-	index int32
-}
-
-type taskInfo struct {
 	scheduled traces.Time
 	tries     []*attempt
 }
 
+// attempt is what took room on a node.
 type attempt struct {
 	id          traces.Attempt
 	job         *job
 	node        *node
 	level       traces.Level
 	speculative bool
-	master      bool // it stands for the ApplicationMaster of its job
+	master      bool // it is no attempt, but an ApplicationMaster
+	lost        bool // it is no attempt, but the time in which the node was lost
 	unlaunched  bool // it got a container, from start on if that is known, and never ran
 	start, end  traces.Time
 	ended       bool
@@ -77,25 +72,29 @@ type attempt struct {
 	cpuMs       int64
 	shuffled    traces.Time
 	text        string // what Hadoop says of its end
-	asked, from traces.Time
+	need        state.Amounts
+	asked       traces.Time
 	why         reason
 	before      *attempt    // why it was asked for, see reason
-	took        traces.Time // for a reduce without the wait for maps, and without what it lost by sharing cores
+	from        traces.Time // since when its room was reserved
+	since       traces.Time // when it had all that it needed: a reduce, the end of the last map
+	took        traces.Time // from then on, without what it lost by sharing cores
 }
 
-// at returns a time that can be added and subtracted.
-func at(t traces.Time) traces.Time { return max(-1<<60, min(t, 1<<60)) }
+// never is before and -never is after all times. Such times can be added and subtracted.
+const never = -1 << 60
+
+// at returns a time between these.
+func at(t traces.Time) traces.Time { return max(never, min(t, -never)) }
 
 func newWorld(h *traces.Header) *world {
 	w := &world{
-		header: h, nodes: map[traces.Node]*node{}, jobs: map[traces.JobID]*job{}, attempts: map[traces.Attempt]*attempt{},
-		decided: map[int64]traces.Time{}, bound: map[traces.Attempt]traces.Time{}, groups: map[group]*sizes{},
-		full: map[state.Amounts][]span{}, uplinks: map[string]int64{}, slows: map[slowKey]traces.Time{},
+		header: h, nodes: map[traces.Node]*node{}, jobs: map[traces.JobID]*job{}, tasks: map[traces.Task]*task{}, attempts: map[traces.Attempt]*attempt{},
+		decided: map[int64]traces.Time{}, bound: map[traces.Attempt]traces.Time{}, groups: map[group]*typical{},
+		rooms: map[state.Amounts][]span{}, uplinks: map[string]int64{},
 	}
-	for i := range h.Cluster.Nodes {
-		f := &h.Cluster.Nodes[i]
-		n := w.node(f.Node)
-		n.rack, n.bytes, n.vcores, n.cores, n.worker = f.Rack, f.MemoryBytes, f.VCores, f.Cores, f.Worker
+	for _, f := range h.Cluster.Nodes {
+		w.node(f.Node).NodeFacts = f
 	}
 	for _, d := range h.Cluster.Disks {
 		w.node(d.Node).disk = d.BytesPerSec
@@ -113,7 +112,7 @@ func newWorld(h *traces.Header) *world {
 func (w *world) node(name traces.Node) *node {
 	n := w.nodes[name]
 	if n == nil {
-		n = &node{name: name, worker: name != ""}
+		n = &node{NodeFacts: traces.NodeFacts{Node: name, Worker: name != ""}}
 		w.nodes[name] = n
 		w.names = append(w.names, n)
 	}
@@ -123,21 +122,18 @@ func (w *world) node(name traces.Node) *node {
 func (w *world) job(id traces.JobID) *job {
 	j := w.jobs[id]
 	if j == nil {
-		j = &job{id: id, tasks: map[task]*taskInfo{}}
+		j = &job{id: id}
 		w.jobs[id] = j
 		w.order = append(w.order, j)
 	}
 	return j
 }
 
-func (j *job) task(id traces.Task) *taskInfo {
-	key := task{id.Kind & 1, id.Index}
-	t := j.tasks[key]
-	if t == nil {
-		t = &taskInfo{scheduled: -1 << 60}
-		j.tasks[key] = t
+func (w *world) task(id traces.Task) *task {
+	if w.tasks[id] == nil {
+		w.tasks[id] = &task{scheduled: never}
 	}
-	return t
+	return w.tasks[id]
 }
 
 // add takes the next event into account.
@@ -156,20 +152,16 @@ func (w *world) add(e traces.Event) {
 		j.bytes, j.vcores = [2]int64{e.MapMemoryBytes, e.ReduceMemoryBytes}, [2]int32{e.MapVCores, e.ReduceVCores}
 	case *traces.JobStarted:
 		j := w.job(e.Job)
-		if len(j.masters) == 0 {
-			j.later = e.AMAttempt > 1
-		}
-		j.masters = append(j.masters, now)
-		w.mastered(j, now)
-		if e.AMNode != "" {
-			j.masterOn, j.masterBytes = w.node(e.AMNode), e.AMMemoryBytes
-		}
+		j.later = j.later || len(j.masters) == 0 && e.AMAttempt > 1
+		w.masterEnds(j, now)
+		m := &attempt{job: j, node: w.node(e.AMNode), master: true, need: state.Amounts{e.AMMemoryBytes}, start: now, from: now, end: -never}
+		j.masters, w.takers = append(j.masters, m), append(w.takers, m)
 	case *traces.JobFinished:
 		j := w.job(e.Job)
 		j.ended, j.hasEnd, j.outcome = now, true, e.Outcome
-		w.mastered(j, now)
+		w.masterEnds(j, now)
 	case *traces.TaskScheduled:
-		t := w.job(e.Task.Job).task(e.Task)
+		t := w.task(e.Task)
 		t.scheduled = max(t.scheduled, now)
 	case *traces.AttemptStarted:
 		w.started(e, now)
@@ -185,21 +177,25 @@ func (w *world) add(e traces.Event) {
 	}
 }
 
-func (w *world) started(e *traces.AttemptStarted, now traces.Time) {
+// masterEnds ends the time in which the ApplicationMaster of a job takes room.
+func (w *world) masterEnds(j *job, now traces.Time) {
+	if n := len(j.masters); n > 0 {
+		j.masters[n-1].end = min(j.masters[n-1].end, now)
+	}
+}
+
+func (w *world) started(e *traces.AttemptStarted, now traces.Time) *attempt {
 	if w.attempts[e.Attempt] != nil {
-		return // it starts again, which cannot be
+		return nil // it starts again, which cannot be
 	}
-	j := w.job(e.Attempt.Job)
-	a := &attempt{id: e.Attempt, job: j, node: w.node(e.Node), level: e.ReplicaLocality, speculative: e.Speculative, start: now, bytes: -1}
-	if a.level == traces.LevelUnknown {
-		a.level = e.SplitLocality
+	t, n := w.task(e.Attempt.Task), w.node(e.Node)
+	a := &attempt{
+		id: e.Attempt, job: w.job(e.Attempt.Job), node: n, level: cmp.Or(e.ReplicaLocality, e.SplitLocality), speculative: e.Speculative,
+		start: now, bytes: -1,
 	}
-	if e.Rack != "" && a.node.rack == "" {
-		a.node.rack = e.Rack
-	}
-	t := j.task(e.Attempt.Task)
-	t.tries = append(t.tries, a)
-	w.attempts[e.Attempt] = a
+	n.Rack = cmp.Or(n.Rack, e.Rack)
+	t.tries, w.ends, w.attempts[e.Attempt] = append(t.tries, a), append(w.ends, a), a
+	return a
 }
 
 func (w *world) ended(e *traces.AttemptFinished, now traces.Time) {
@@ -209,8 +205,7 @@ func (w *world) ended(e *traces.AttemptFinished, now traces.Time) {
 		if t, ok := w.bound[e.Attempt]; ok {
 			since = t
 		}
-		w.started(&traces.AttemptStarted{Attempt: e.Attempt, Node: e.Node, SplitLocality: e.SplitLocality}, since)
-		a = w.attempts[e.Attempt]
+		a = w.started(&traces.AttemptStarted{Attempt: e.Attempt, Node: e.Node, SplitLocality: e.SplitLocality}, since)
 		a.unlaunched = true
 	}
 	if a == nil || a.ended {
@@ -223,16 +218,18 @@ func (w *world) ended(e *traces.AttemptFinished, now traces.Time) {
 }
 
 // finish sorts what was read, and returns the job that ended last; nil: none did.
-func (w *world) finish() *job {
-	var last *job
+func (w *world) finish() (last *job) {
 	w.begin = w.last
 	for _, j := range w.order {
 		w.begin = min(w.begin, j.submitted)
-		if j.hasEnd && (last == nil || j.ended > last.ended) {
+		if !j.hasEnd {
+			continue
+		}
+		if last == nil || j.ended > last.ended {
 			last = j
 		}
-		if j.hasEnd && len(j.masters) > 0 && j.masters[0] >= j.submitted {
-			if took := j.masters[0] - j.submitted; w.least == 0 || took < w.least {
+		if len(j.masters) > 0 {
+			if took := j.masters[0].start - j.submitted; took >= 0 && (w.least == 0 || took < w.least) {
 				w.least = took
 			}
 		}
@@ -240,41 +237,43 @@ func (w *world) finish() *job {
 	if last == nil || last.ended < w.begin {
 		return nil
 	}
-	for _, a := range w.attempts {
+	for _, a := range w.ends {
 		if !a.ended {
 			a.end = max(a.start, w.last)
 		}
-		w.ends = append(w.ends, a)
 	}
-	slices.SortFunc(w.ends, byEnd)
-	for _, a := range w.ends {
-		if a.ended {
-			a.job.ends = append(a.job.ends, a)
-		}
-		if a.outcome == traces.Succeeded && a.id.Kind == traces.Map {
-			a.job.mapEnds = append(a.job.mapEnds, a)
-		}
+	w.takers = append(w.takers, w.ends...)
+	for _, list := range [][]*attempt{w.ends, w.takers} {
+		slices.SortStableFunc(list, func(a, b *attempt) int { return cmp.Or(cmp.Compare(a.end, b.end), cmp.Compare(a.start, b.start)) })
 	}
 	for _, a := range w.ends {
-		a.ask()
+		if j, kind := a.job, a.id.Kind&1; a.ended {
+			j.ends, j.ran[kind] = append(j.ends, a), append(j.ran[kind], a)
+			if a.outcome == traces.Succeeded && kind == traces.Map {
+				j.mapEnds = append(j.mapEnds, a)
+			}
+		}
 	}
-	w.rooms()
+	for _, a := range w.ends {
+		w.ask(a)
+	}
+	w.fill()
 	w.measure()
 	return last
 }
 
-func byEnd(a, b *attempt) int {
-	return cmp.Or(cmp.Compare(a.end, b.end), cmp.Compare(a.start, b.start), strings.Compare(string(a.id.Job), string(b.id.Job)),
-		cmp.Compare(a.id.Kind, b.id.Kind), cmp.Compare(a.id.Index, b.id.Index), cmp.Compare(a.id.Number, b.id.Number))
-}
-
 // upTo returns the last attempt of a list, ordered by end, that ended at t or before.
 func upTo(list []*attempt, t traces.Time) *attempt {
-	i, _ := slices.BinarySearchFunc(list, t+1, func(a *attempt, t traces.Time) int { return cmp.Compare(a.end, t) })
-	if i == 0 {
-		return nil
+	if i := after(list, t); i > 0 {
+		return list[i-1]
 	}
-	return list[i-1]
+	return nil
+}
+
+// after returns how many attempts of a list, ordered by end, ended at t or before.
+func after(list []*attempt, t traces.Time) int {
+	i, _ := slices.BinarySearchFunc(list, t+1, func(a *attempt, t traces.Time) int { return cmp.Compare(a.end, t) })
+	return i
 }
 
 // reason is why an attempt could not be asked for before.
@@ -290,50 +289,42 @@ const (
 	askedNewMaster               // a later ApplicationMaster had to be up
 )
 
-// slowMaps is how many maps must be done before the job asks for reduces.
-func (j *job) slowMaps() int {
-	return int(math.Ceil(max(0, min(j.slowStart, 1)) * float64(max(0, j.maps))))
-}
-
 // ask finds out when an attempt was asked for, and why not before.
-func (a *attempt) ask() {
-	j := a.job
+func (w *world) ask(a *attempt) {
+	j, t := a.job, w.task(a.id.Task)
 	a.asked = j.submitted
 	later := func(t traces.Time, why reason, before *attempt) {
 		if t > a.asked && t <= a.start {
 			a.asked, a.why, a.before = t, why, before
 		}
 	}
-	for i, t := range j.masters {
+	for i, m := range j.masters {
 		why := askedByMaster
 		if i > 0 || j.later {
 			why = askedNewMaster
 		}
-		later(t, why, nil)
+		later(m.start, why, nil)
 	}
-	info := j.task(a.id.Task)
-	later(info.scheduled, askedLater, nil)
-	if m := upTo(j.mapEnds, info.scheduled); a.why == askedLater && a.id.Kind == traces.Reduce && m != nil {
-		a.why, a.before = askedSlowStart, m // the trace says when so many maps were done
+	later(t.scheduled, askedLater, nil)
+	if a.id.Kind == traces.Reduce {
+		if m := upTo(j.mapEnds, t.scheduled); a.why == askedLater && m != nil {
+			a.why, a.before = askedSlowStart, m // the trace says when so many maps were done
+		}
+		k := int(math.Ceil(max(0, min(j.slowStart, 1)) * float64(max(0, j.maps))))
+		if k > 0 && k <= len(j.mapEnds) {
+			later(j.mapEnds[k-1].end, askedSlowStart, j.mapEnds[k-1])
+		}
 	}
-	if k := j.slowMaps(); a.id.Kind == traces.Reduce && k > 0 && k <= len(j.mapEnds) {
-		later(j.mapEnds[k-1].end, askedSlowStart, j.mapEnds[k-1])
-	}
-	a.askBy(info.tries, later)
-}
-
-// askBy heeds the other attempts of the task.
-func (a *attempt) askBy(tries []*attempt, later func(t traces.Time, why reason, before *attempt)) {
-	for _, b := range tries {
+	for _, b := range t.tries {
 		switch {
 		case b == a:
 		case a.speculative && b.start < a.start && b.end > a.start:
 			a.asked, a.why, a.before = b.start, askedBeside, b
 			return
-		case b.outcome == traces.Succeeded && b.ended && !a.speculative && b.end <= a.start:
-			down := b.node.lostIn(b.end, a.start)
-			later(max(down, b.end+1), askedLost, b)
-		case b.ended && b.end <= a.start:
+		case !b.ended || b.end > a.start:
+		case b.outcome == traces.Succeeded && !a.speculative:
+			later(max(b.node.lostIn(b.end, a.start), b.end+1), askedLost, b)
+		default:
 			later(b.end, askedAgain, b)
 		}
 	}

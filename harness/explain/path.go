@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"cmp"
 	"slices"
 
 	"heddle/traces"
@@ -18,9 +17,6 @@ type walk struct {
 	seen  map[*attempt]bool
 }
 
-// mostSteps limits a walk.
-const mostSteps = 1_000_000
-
 // to gives the time from t on to a cause, and goes there.
 func (k *walk) to(t traces.Time, s Step) {
 	t = max(k.floor, min(t, k.at))
@@ -34,11 +30,8 @@ func (k *walk) to(t traces.Time, s Step) {
 
 // visit reports whether an attempt was not met before.
 func (k *walk) visit(a *attempt) bool {
-	if a == nil || k.seen[a] || len(k.seen) > mostSteps {
+	if k.seen[a] {
 		return false
-	}
-	if k.seen == nil {
-		k.seen = map[*attempt]bool{}
 	}
 	k.seen[a] = true
 	return true
@@ -46,8 +39,11 @@ func (k *walk) visit(a *attempt) bool {
 
 // step describes a piece of an attempt.
 func (a *attempt) step(c Cause) Step {
-	return Step{Cause: c, Job: a.job.id, Attempt: a.id, Node: a.node.name}
+	return Step{Cause: c, Job: a.job.id, Attempt: a.id, Node: a.node.Node}
 }
+
+// isAttempt reports whether it is not something else that takes room.
+func (a *attempt) isAttempt() bool { return !a.master && !a.lost }
 
 // job goes from the end of a job to the begin of the walk.
 func (k *walk) job(j *job) {
@@ -79,10 +75,9 @@ func (k *walk) job(j *job) {
 
 // lastGood returns the attempt of a job that succeeded last.
 func (k *walk) lastGood(j *job) *attempt {
-	i, _ := slices.BinarySearchFunc(j.ends, k.at+1, func(a *attempt, t traces.Time) int { return cmp.Compare(a.end, t) })
-	for i--; i >= 0; i-- {
-		if j.ends[i].outcome == traces.Succeeded {
-			return j.ends[i]
+	for _, a := range slices.Backward(j.ends[:after(j.ends, k.at)]) {
+		if a.outcome == traces.Succeeded {
+			return a
 		}
 	}
 	return nil
@@ -93,17 +88,9 @@ func (k *walk) lastGood(j *job) *attempt {
 func (k *walk) attempt(a *attempt) *attempt {
 	if a.outcome != traces.Succeeded {
 		k.to(a.start, k.w.lostStep(a))
-		return k.wait(a)
-	}
-	if a.id.Kind == traces.Reduce {
-		until := k.at
-		if a.shuffled > a.start && a.shuffled < until {
-			until = a.shuffled
-		}
-		if m := upTo(a.job.mapEnds, until); m != nil && m.end > a.start {
-			k.run(a, m.end)
-			return m
-		}
+	} else if m := a.lastMap(k.at); m != nil {
+		k.run(a, m.end)
+		return m
 	}
 	k.run(a, a.start)
 	return k.wait(a)
@@ -120,27 +107,28 @@ func (k *walk) wait(a *attempt) *attempt {
 		return nil
 	}
 	k.given(a)
+	isMap := a.id.Kind == traces.Map && !a.master
 	for k.at > a.asked && k.at > k.floor {
 		k.free(a)
 		if k.at <= a.asked {
 			break
 		}
-		x, was := k.holder(a), k.at
-		if x == nil {
-			if x = k.otherRoom(a); x != nil {
-				return x
-			}
-			if k.at < was {
-				continue
-			}
-			x = k.beside(a)
-		}
+		x := k.holder(a)
 		if x == nil {
 			k.to(a.asked, a.step(unknown))
 			break
 		}
 		s := a.step(othersHold)
-		switch isMap := a.id.Kind == traces.Map && !a.master; {
+		s.Other, s.Node = x.id, x.node.Node
+		switch {
+		case x.lost:
+			s.Cause = nodeLost
+		case x.master:
+			s.Other.Job = x.job.id
+			if y := k.lastGood(x.job); k.only == nil && y != nil && !k.seen[y] {
+				k.to(y.end, Step{Cause: jobEnd, Job: x.job.id})
+				return y
+			}
 		case isMap && x.job == a.job && x.id.Kind == traces.Reduce:
 			s.Cause = reducesHold
 		case k.only == nil || x.job == k.only:
@@ -150,7 +138,6 @@ func (k *walk) wait(a *attempt) *attempt {
 			return x
 		}
 		k.visit(x)
-		s.Other, s.Node = x.id, x.node.name
 		k.to(max(a.asked, x.from), s)
 	}
 	return k.asked(a)
@@ -178,7 +165,7 @@ func (k *walk) given(a *attempt) {
 
 // free goes back as long as a node had room.
 func (k *walk) free(a *attempt) {
-	since := max(a.asked, k.w.roomSince(k.w.need(a), k.at))
+	since := max(a.asked, k.w.roomSince(a.need, k.at))
 	switch {
 	case k.at-since < handOverMost/3:
 		k.to(since, k.again(a, handOver))
@@ -191,25 +178,24 @@ func (k *walk) free(a *attempt) {
 	}
 }
 
-// holder returns the attempt whose end made room when no node had any: one on the same
-// node first, then one of the same job.
+// holder returns what made room by its end when no node had any: best on the same node, then of
+// the same job. If nothing ended now, several that start one after the other took what one left: it
+// returns the last of them on the node.
 func (k *walk) holder(a *attempt) (best *attempt) {
-	list := k.w.ends
-	i, _ := slices.BinarySearchFunc(list, k.at, func(a *attempt, t traces.Time) int { return cmp.Compare(a.end, t) })
-	rank := func(x *attempt) int { return 2*b2i(x.node == a.node) + b2i(x.job == a.job) }
-	for ; i < len(list) && list[i].end == k.at; i++ {
-		if x := list[i]; x != a && !k.seen[x] && (best == nil || rank(x) > rank(best)) {
+	rank := func(x *attempt) int { return 4*b2i(x.isAttempt()) + 2*b2i(x.node == a.node) + b2i(x.job == a.job) }
+	for _, x := range k.w.takers[after(k.w.takers, k.at-1):] {
+		if x.end > k.at {
+			break
+		}
+		if x != a && !k.seen[x] && (x.isAttempt() || x.job != a.job && x.start < k.at) && (best == nil || rank(x) > rank(best)) {
 			best = x
 		}
 	}
-	return best
-}
-
-// beside returns the attempt that took room last of those that run on a node; none ended now, but
-// several that start one after the other can take what one left.
-func (k *walk) beside(a *attempt) (best *attempt) {
+	if best != nil {
+		return best
+	}
 	list := a.node.ran
-	if a.node.name == "" {
+	if a.node.Node == "" {
 		list = k.w.ends
 	}
 	for _, x := range list {
@@ -218,33 +204,6 @@ func (k *walk) beside(a *attempt) (best *attempt) {
 		}
 	}
 	return best
-}
-
-// otherRoom goes on when room came from what is no attempt: a node that came back, or a job that
-// ended, whose ApplicationMaster had it. It returns the last attempt of that job, if it leads on.
-func (k *walk) otherRoom(a *attempt) *attempt {
-	for _, n := range k.w.names {
-		if i := slices.IndexFunc(n.sizes, func(x size) bool { return x.t == k.at && !x.down }); i > 0 && n.sizes[i-1].down {
-			s := a.step(nodeLost)
-			s.Node = n.name
-			k.to(max(a.asked, n.sizes[i-1].t), s)
-			return nil
-		}
-	}
-	for _, o := range k.w.order {
-		if o == a.job || o.ended != k.at || len(o.masters) == 0 || o.masters[0] >= k.at {
-			continue
-		}
-		if y := k.lastGood(o); k.only == nil && y != nil && !k.seen[y] {
-			k.to(y.end, Step{Cause: jobEnd, Job: o.id})
-			return y
-		}
-		s := a.step(othersHold)
-		s.Other.Job = o.id
-		k.to(max(a.asked, o.masters[0]), s)
-		return nil
-	}
-	return nil
 }
 
 // asked goes on from when an attempt was asked for.
@@ -267,11 +226,10 @@ func (k *walk) asked(a *attempt) *attempt {
 		}
 		return y
 	case askedLater:
-		until := a.job.submitted
+		until, c := a.job.submitted, masterStart
 		if m := a.job.masters; len(m) > 0 {
-			until = m[0]
+			until = m[0].start
 		}
-		c := masterStart
 		if k.at-until > 2*handOverMost {
 			c = askedLate
 		}
@@ -283,19 +241,24 @@ func (k *walk) asked(a *attempt) *attempt {
 // master goes from when the ApplicationMaster of a job was up to when one could have been asked for. If that
 // is later than the submission, it returns what then waited for a container: the ApplicationMaster.
 func (k *walk) master(j *job) *attempt {
+	s := Step{Cause: unknown, Job: j.id}
 	if len(j.masters) == 0 || k.at <= j.submitted {
-		k.to(j.submitted, Step{Cause: unknown, Job: j.id})
+		k.to(j.submitted, s)
 		return nil
 	}
-	k.to(j.masters[0], Step{Cause: unknown, Job: j.id})
-	if j.later {
-		k.to(j.submitted, Step{Cause: masterLost, Job: j.id})
+	up := j.masters[0].start
+	k.to(up, s)
+	if s.Cause = masterLost; j.later {
+		k.to(j.submitted, s)
 	}
-	k.to(max(j.submitted, j.masters[0]-k.w.least), Step{Cause: masterStart, Job: j.id})
+	s.Cause = masterStart
+	k.to(max(j.submitted, up-k.w.least), s)
 	if k.at <= j.submitted {
 		return nil
 	}
-	return &attempt{job: j, node: &node{}, master: true, asked: j.submitted, from: k.at}
+	m := &attempt{job: j, node: &node{}, master: true, asked: j.submitted, from: k.at}
+	m.need = k.w.needs(m)
+	return m
 }
 
 // before goes from the submission of a job to the end of the one before it, which it returns; nil: others
@@ -304,18 +267,19 @@ func (k *walk) before(j *job) (before *job) {
 	if k.at > j.submitted { // the walk was led to where it had been
 		return nil
 	}
+	s := Step{Cause: submittedLate, Job: j.id}
 	for _, o := range k.w.order {
 		switch {
 		case o == j || o.submitted >= k.at:
 		case !o.hasEnd || o.ended > k.at:
-			k.to(k.floor, Step{Cause: submittedLate, Job: j.id})
+			k.to(k.floor, s)
 			return nil
 		case before == nil || o.ended > before.ended:
 			before = o
 		}
 	}
 	if before != nil {
-		k.to(before.ended, Step{Cause: submittedLate, Job: j.id})
+		k.to(before.ended, s)
 	}
 	return before
 }
