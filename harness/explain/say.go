@@ -103,7 +103,10 @@ var says = map[Cause]struct {
 		"links were as full as they can be: that of $worst at $rate ($on)",
 		"fewer bytes to move (mapreduce.map.output.compress, a combiner), locality, or faster links", false,
 	},
-	cores: {"more attempts computed than there are cores: $load on $cores in the longest piece", "more cores, or nodes with cores of their own", false},
+	cores: {
+		"more attempts computed than there are cores: $load on $cores in the longest piece",
+		"more cores, or nodes with cores of their own", false,
+	},
 	failed: {
 		"attempts failed and ran again, most of this on $worst ($on), such as $task",
 		"what the logs of these attempts say; take the node out if it is always the same", false,

@@ -27,7 +27,6 @@ type world struct {
 	bound    map[traces.Attempt]traces.Time
 	groups   map[group]*typical
 	rooms    map[state.Amounts][]span
-	busy     *sharing    // of cores that all nodes share
 	least    traces.Time // from a submission until the ApplicationMaster is up
 	byCount  bool        // sizes are not known: containers are counted
 }
@@ -89,8 +88,9 @@ func at(t traces.Time) traces.Time { return max(never, min(t, -never)) }
 
 func newWorld(h *traces.Header) *world {
 	w := &world{
-		header: h, nodes: map[traces.Node]*node{}, jobs: map[traces.JobID]*job{}, tasks: map[traces.Task]*task{}, attempts: map[traces.Attempt]*attempt{},
-		decided: map[int64]traces.Time{}, bound: map[traces.Attempt]traces.Time{}, groups: map[group]*typical{},
+		header: h, nodes: map[traces.Node]*node{}, jobs: map[traces.JobID]*job{}, tasks: map[traces.Task]*task{},
+		attempts: map[traces.Attempt]*attempt{},
+		decided:  map[int64]traces.Time{}, bound: map[traces.Attempt]traces.Time{}, groups: map[group]*typical{},
 		rooms: map[state.Amounts][]span{}, uplinks: map[string]int64{},
 	}
 	for _, f := range h.Cluster.Nodes {
