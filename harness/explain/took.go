@@ -351,7 +351,7 @@ func (w *world) fetched(a *attempt, whole traces.Time) (s Step, x traces.Time) {
 			x, s.Load, s.Node = d, float64(rate), traces.Node(name)
 		}
 	}
-	for _, n := range w.names {
+	for _, n := range append([]*node{a.node}, w.names...) { // of links that took as long, its own
 		over(string(n.Node), n.link, func(m *node) bool { return m == n })
 		over(n.Rack, w.uplinks[n.Rack], func(m *node) bool { return m.Rack == n.Rack })
 	}
