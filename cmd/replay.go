@@ -3,6 +3,7 @@ package cmd
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/urfave/cli/v2"
 
@@ -11,7 +12,6 @@ import (
 	"heddle/harness/replay"
 	"heddle/harness/replay/calibration"
 	"heddle/harness/replay/recorded"
-	"heddle/traces"
 	"heddle/traces/tracefile"
 )
 
@@ -98,17 +98,16 @@ func runReplay(c *cli.Context, o *replayOptions, files []string) (err error) {
 		configs[i].WithoutEvents, configs[i].Sanity, configs[i].Reasons = onlyTable(c, o), true, o.Reasons
 		configs[i].Interrupted = c.Context.Err
 	}
-	out := o.Out
-	var sorter *tracefile.Sorter
-	if out != "" {
+	var stream *tracefile.Stream
+	if o.Out != "" {
 		if len(configs) != 1 {
 			return usagef("--out: want a single trace, model and seed; these are %d replays", len(configs))
 		}
-		sorter = tracefile.NewSorter(os.TempDir())
-		// do not check this error: if closing the sorter fails, only a temporary file remains
-		defer func() { _ = sorter.Close() }()
-		// do not check whether Add fails to store an event, since writing the trace (WriteFile) returns the same error
-		configs[0].Record = func(e traces.Event) { _ = sorter.Add(e) }
+		if stream, err = tracefile.NewStream(filepath.Dir(o.Out)); err != nil {
+			return err
+		}
+		defer stream.Close()
+		configs[0].Record = stream.Add
 	}
 	kept.Record(configs)
 	p.watch(configs)
@@ -116,9 +115,9 @@ func runReplay(c *cli.Context, o *replayOptions, files []string) (err error) {
 	if err != nil {
 		return usage(err)
 	}
-	if out != "" {
-		p.show(func() []string { return []string{"write " + out} })
-		if err := sorter.WriteFile(out, outcomes[0].Header, nil); err != nil {
+	if stream != nil {
+		p.show(func() []string { return []string{"write " + o.Out} })
+		if err := stream.WriteFile(o.Out, outcomes[0].Header); err != nil {
 			return fmt.Errorf("write simulated trace: %w", err)
 		}
 	}

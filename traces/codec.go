@@ -6,14 +6,34 @@ import (
 	"unsafe"
 )
 
-// AppendFields appends the fields of an event as a trace file stores them. The event's T is
-// stored as the difference to since. The function number gives the numbers of names; if it
-// is nil, a name is stored as a text.
-func AppendFields(dst []byte, e Event, since Time, number func(string) uint64) []byte {
-	return appendFields(dst, plans[e.Kind()], structOf(e), since, number)
+// Encoder appends the fields of events to Stored, as a trace file stores them: an event's T as
+// the difference to Since, and names by the numbers that Number gives them. If Number is nil,
+// a name is stored as a text.
+type Encoder struct {
+	Stored []byte
+	Since  Time
+	Number func(string) uint64
+
+	// plain, unless it is nil, gets the fields as a trace digest takes them: T is stored as the
+	// difference to 0, and names as texts. All else is the same, and is copied from Stored.
+	plain []byte
+	from  int // start of what has to be copied
 }
 
-func appendFields(dst []byte, fields []field, at unsafe.Pointer, since Time, number func(string) uint64) []byte {
+// Event appends the fields of an event.
+func (w *Encoder) Event(e Event) {
+	w.from = len(w.Stored)
+	w.fields(plans[e.Kind()], structOf(e))
+	w.copy()
+}
+
+func (w *Encoder) copy() {
+	if w.plain != nil {
+		w.plain = append(w.plain, w.Stored[w.from:]...)
+	}
+}
+
+func (w *Encoder) fields(fields []field, at unsafe.Pointer) {
 	for i := range fields {
 		f := &fields[i]
 		if f.later && !anySet(fields[i:], at) { // so events of older traces keep their bytes and digests
@@ -22,42 +42,55 @@ func appendFields(dst []byte, fields []field, at unsafe.Pointer, since Time, num
 		p := unsafe.Add(at, f.offset)
 		switch f.form {
 		case formWhen:
-			dst = binary.AppendVarint(dst, int64(*(*Time)(p)-since))
+			t := *(*Time)(p)
+			w.Stored = binary.AppendVarint(w.Stored, int64(t-w.Since))
+			if w.plain != nil {
+				w.plain = binary.AppendVarint(w.plain, int64(t))
+				w.from = len(w.Stored)
+			}
 		case formTime, formInt64:
-			dst = binary.AppendVarint(dst, *(*int64)(p))
+			w.Stored = binary.AppendVarint(w.Stored, *(*int64)(p))
 		case formInt32:
-			dst = binary.AppendVarint(dst, int64(*(*int32)(p)))
+			w.Stored = binary.AppendVarint(w.Stored, int64(*(*int32)(p)))
 		case formUint64:
-			dst = binary.AppendUvarint(dst, *(*uint64)(p))
+			w.Stored = binary.AppendUvarint(w.Stored, *(*uint64)(p))
 		case formUint8, formBool:
-			dst = append(dst, *(*uint8)(p))
+			w.Stored = append(w.Stored, *(*uint8)(p))
 		case formFloat:
-			dst = binary.LittleEndian.AppendUint64(dst, *(*uint64)(p))
+			w.Stored = binary.LittleEndian.AppendUint64(w.Stored, *(*uint64)(p))
 		case formName, formText:
 			s := *(*string)(p)
-			if f.form == formName && number != nil {
-				dst = binary.AppendUvarint(dst, number(s))
+			if f.form == formText || w.Number == nil {
+				w.Stored = appendText(w.Stored, s)
 				continue
 			}
-			dst = append(binary.AppendUvarint(dst, uint64(len(s))), s...)
+			w.copy()
+			w.Stored = binary.AppendUvarint(w.Stored, w.Number(s))
+			if w.plain != nil {
+				w.plain = appendText(w.plain, s)
+				w.from = len(w.Stored)
+			}
 		case formList, formMaybe:
 			list, n := f.list(p)
-			dst = binary.AppendUvarint(dst, uint64(n))
+			w.Stored = binary.AppendUvarint(w.Stored, uint64(n))
 			for i := range n {
-				dst = appendFields(dst, f.elements, unsafe.Add(list, i*f.size), since, number)
+				w.fields(f.elements, unsafe.Add(list, i*f.size))
 			}
 		}
 	}
-	return dst
 }
 
-// Decoder reads events from the text Text[At:End], as AppendFields writes them. A field that
+func appendText(dst []byte, s string) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
+}
+
+// Decoder reads events from the text Text[At:End], as an Encoder writes them. A field that
 // is not there becomes zero. Strings in events share the memory of the text, so nothing is
 // copied.
 type Decoder struct {
 	Text    string
 	At, End int
-	Bad     bool // whether something was read that AppendFields does not write
+	Bad     bool // whether something was read that an Encoder does not write
 	Since   Time // T of the event before
 	// Names are the names by their numbers, which count from 1.
 	Names []string

@@ -174,7 +174,7 @@ func outcome(c Config) (*Outcome, error) {
 	} else if c.computes() {
 		o.Durations = "rules"
 	}
-	if (c.WithoutEvents || len(c.Trace.List) > 0) && c.Record == nil {
+	if c.WithoutEvents || len(c.Trace.List) > 0 && c.Record == nil {
 		o.Figures, _, err = measure.Simulate(h, x)
 	} else {
 		o.Figures, err = withEvents(&c, x, h)

@@ -87,8 +87,8 @@ type Config struct {
 	// be nil.
 	Record func(traces.Event)
 	// WithoutEvents takes the figures of Outcomes without events, in a third of the time.
-	// Figures that need events are then missing, see measure.Simulate. It has no effect
-	// if Record is set. Figures of a job list are always taken so.
+	// Figures that need events are then missing, see measure.Simulate. Figures of a job list
+	// are always taken so, unless Record is set.
 	WithoutEvents bool
 	// Sanity has Outcomes and Each also replay what was recorded, once for all replays of a trace,
 	// and say how far off that is.

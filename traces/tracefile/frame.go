@@ -124,14 +124,20 @@ func parseFooter(rest []byte) (Footer, error) {
 type tally struct {
 	footer   Footer
 	schedule traces.Schedule
-	digest   *traces.TraceDigest
-	foreign  int64 // number of events whose kind or fields this program does not know completely
+	digest   *traces.TraceDigest // nil: a footer without digests
+	foreign  int64               // number of events whose kind or fields this program does not know completely
 	kinds    [256]int64
 }
 
 func newTally() *tally { return &tally{digest: traces.NewTraceDigest()} }
 
 func (t *tally) add(e traces.Event) {
+	t.count(e)
+	t.digest.Add(e)
+}
+
+// count does the same as add, but for the trace digest.
+func (t *tally) count(e traces.Event) {
 	at := e.At()
 	if t.footer.Events == 0 || at < t.footer.FirstT {
 		t.footer.FirstT = at
@@ -141,8 +147,9 @@ func (t *tally) add(e traces.Event) {
 	}
 	t.footer.Events++
 	t.kinds[e.Kind()]++
-	t.schedule.Add(e)
-	t.digest.Add(e)
+	if t.digest != nil {
+		t.schedule.Add(e)
+	}
 }
 
 // addForeign counts n events of a kind that this program does not know.
@@ -161,7 +168,7 @@ func (t *tally) result(complete bool, reason string) Footer {
 			f.Kinds[traces.Kind(k).String()] = n
 		}
 	}
-	if t.foreign == 0 {
+	if t.foreign == 0 && t.digest != nil {
 		f.ScheduleDigest, f.TraceDigest = t.schedule.Digest().String(), t.digest.String()
 	}
 	return f

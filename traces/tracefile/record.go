@@ -2,6 +2,7 @@ package tracefile
 
 import (
 	"encoding/binary"
+	"unsafe"
 
 	"heddle/traces"
 )
@@ -15,27 +16,42 @@ const (
 // encoder writes the records of a block. A name that the block does not have yet gets a
 // record of its own before that of the event.
 type encoder struct {
-	block []byte
-	body  []byte
-	names map[string]uint64
-	lastT traces.Time
+	traces.Encoder // of the body of a record
+	block          []byte
+	names          map[string]uint64
+	// recent has some of names by where their texts are in memory: most events have the same.
+	recent [1 << 10]struct {
+		name   string
+		number uint64
+	}
 }
 
 func (e *encoder) reset() {
 	e.block = e.block[:0]
 	clear(e.names)
-	e.lastT = 0
+	clear(e.recent[:])
+	e.Since = 0
 }
 
-func (e *encoder) event(ev traces.Event) {
-	e.body = traces.AppendFields(e.body[:0], ev, e.lastT, e.number)
-	e.lastT = ev.At()
-	e.block = appendRecord(e.block, byte(ev.Kind()), e.body)
+// event writes an event, and adds it to the digest of the trace unless that is nil.
+func (e *encoder) event(ev traces.Event, digest *traces.TraceDigest) {
+	e.Stored = e.Stored[:0]
+	if digest != nil {
+		digest.Encode(ev, &e.Encoder)
+	} else {
+		e.Event(ev)
+	}
+	e.Since = ev.At()
+	e.block = appendRecord(e.block, byte(ev.Kind()), e.Stored)
 }
 
 func (e *encoder) number(name string) uint64 {
 	if name == "" {
 		return 0
+	}
+	recent := &e.recent[uintptr(unsafe.Pointer(unsafe.StringData(name)))>>3%uintptr(len(e.recent))]
+	if recent.name == name {
+		return recent.number
 	}
 	n, ok := e.names[name]
 	if !ok {
@@ -43,6 +59,7 @@ func (e *encoder) number(name string) uint64 {
 		e.names[name] = n
 		e.block = appendRecord(e.block, recordName, name)
 	}
+	recent.name, recent.number = name, n
 	return n
 }
 

@@ -19,13 +19,10 @@ const maxRunEvents = 1 << 18
 type Sorter struct {
 	folder string
 	run    []traces.Event
-	// file contains the runs (sequences of sorted events), one after the other.
-	// Its name is removed at once, so that the file disappears when the process
-	// ends.
-	file  *os.File
-	runs  []*io.SectionReader
-	count int64
-	err   error // the first error of Add; later calls of Add and WriteFile return it again
+	file   *os.File // nameless; contains the runs (sequences of sorted events), one after the other
+	runs   []*io.SectionReader
+	count  int64
+	err    error // the first error of Add; later calls of Add and WriteFile return it again
 }
 
 // NewSorter returns a Sorter that writes its temporary file into folder. Close
@@ -68,10 +65,7 @@ func (s *Sorter) Count() int64 { return s.count }
 
 func (s *Sorter) spill() (err error) {
 	if s.file == nil {
-		if s.file, err = os.CreateTemp(s.folder, ".heddle-sort-*"); err != nil {
-			return fmt.Errorf("sort events: %w", err)
-		}
-		if err := os.Remove(s.file.Name()); err != nil {
+		if s.file, err = nameless(s.folder); err != nil {
 			return fmt.Errorf("sort events: %w", err)
 		}
 	}
@@ -84,12 +78,8 @@ func (s *Sorter) spill() (err error) {
 	if err != nil {
 		return fmt.Errorf("sort events: %w", err)
 	}
-	for _, e := range s.run {
-		if err = w.Write(e); err != nil {
-			break
-		}
-	}
-	if err = errors.Join(err, w.Close()); err != nil {
+	w.tally.digest = nil
+	if err = errors.Join(w.Write(s.run...), w.Close()); err != nil {
 		return fmt.Errorf("sort events: %w", err)
 	}
 	to, err := s.file.Seek(0, io.SeekCurrent)
@@ -100,6 +90,16 @@ func (s *Sorter) spill() (err error) {
 	clear(s.run)
 	s.run = s.run[:0]
 	return nil
+}
+
+// nameless opens a new file in a folder and removes its name, so that the file disappears
+// when the process ends.
+func nameless(folder string) (*os.File, error) {
+	f, err := os.CreateTemp(folder, ".heddle-sort-*")
+	if err != nil {
+		return nil, err
+	}
+	return f, os.Remove(f.Name())
 }
 
 // WriteFile writes a trace file with all added events in order. If the argument

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"heddle/traces"
@@ -69,5 +70,82 @@ func TestSortWithoutDisk(t *testing.T) {
 	var out bytes.Buffer
 	if err := s.Encode(&out, "trace", traces.Header{}, nil, ""); first == nil || !errors.Is(err, first) {
 		t.Errorf("Add said %v, Encode %v", first, err)
+	}
+}
+
+// TestStream holds the file of a Stream against that of a Sorter: events of one time come in
+// any order, and there are several batches and blocks.
+func TestStream(t *testing.T) {
+	folder := t.TempDir()
+	stream, err := NewStream(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Close()
+	sorter := NewSorter(folder)
+	defer sorter.Close()
+	for i := range 3*streamEvents + 7 {
+		e := traces.Event(&traces.Note{T: traces.Time(i / 5), Text: fmt.Sprint(i, strings.Repeat("x", 100))})
+		if i%3 == 0 {
+			e = &traces.NodeDown{T: e.At(), Node: traces.Node(fmt.Sprint("n", i%7))}
+		}
+		stream.Add(e)
+		if err := sorter.Add(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, want := filepath.Join(folder, "stream"), filepath.Join(folder, "sorter")
+	if err := errors.Join(stream.WriteFile(got, someHeader), sorter.WriteFile(want, someHeader, nil)); err != nil {
+		t.Fatal(err)
+	}
+	a, err := os.ReadFile(got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(a, b) {
+		t.Errorf("%d bytes, those of the Sorter are %d and others", len(a), len(b))
+	}
+	if left, _ := os.ReadDir(folder); len(left) != 2 {
+		t.Errorf("%d files are left, want the traces only", len(left))
+	}
+}
+
+// TestStreamFails cannot write its events any more: the trace is not made, and the reader is told.
+func TestStreamFails(t *testing.T) {
+	folder := t.TempDir()
+	stream, err := NewStream(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Close()
+	stream.file.Close()
+	for i := range 2 * streamEvents {
+		stream.Add(&traces.Note{T: traces.Time(i), Text: "x"})
+	}
+	var failed *WriteError
+	if err := stream.WriteFile(filepath.Join(folder, "trace"), someHeader); !errors.As(err, &failed) || !errors.Is(err, os.ErrClosed) {
+		t.Errorf("the error is %v", err)
+	}
+	if left, _ := os.ReadDir(folder); len(left) != 0 {
+		t.Errorf("%v is left", left)
+	}
+}
+
+// TestShortStream ends before its goroutine has begun.
+func TestShortStream(t *testing.T) {
+	folder := t.TempDir()
+	for i := range 100 {
+		stream, err := NewStream(folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := stream.WriteFile(filepath.Join(folder, fmt.Sprint(i)), someHeader); err != nil {
+			t.Fatal(err)
+		}
+		stream.Close()
 	}
 }

@@ -142,12 +142,12 @@ func TestNewerFiles(t *testing.T) {
 		}
 		// Kind 200: T 3 after the start, then anything.
 		w.block.block = appendRecord(w.block.block, 200, []byte{6, 0xff, 0xff, 0xff})
-		w.block.lastT = 3
+		w.block.Since, w.block.Stored = 3, nil
 		w.events++
 		w.tally.addForeign(200, 1)
 		// A note with one more field.
-		w.block.body = append(traces.AppendFields(nil, note, w.block.lastT, w.block.number), 0x80, 0x01)
-		w.block.block = appendRecord(w.block.block, byte(traces.KindNote), w.block.body)
+		w.block.Event(note)
+		w.block.block = appendRecord(w.block.block, byte(traces.KindNote), append(w.block.Stored, 0x80, 0x01))
 		w.events++
 		w.Flush()
 		out.Write(appendFrameHead(nil, "HDLX", 4+3))
@@ -282,14 +282,14 @@ func FuzzReader(f *testing.F) {
 // FuzzRecords feeds the record decoder, which checksums protect above.
 func FuzzRecords(f *testing.F) {
 	var enc encoder
-	enc.names = map[string]uint64{}
+	enc.names, enc.Number = map[string]uint64{}, enc.number
 	for _, e := range sampleEvents(10) {
-		enc.event(e)
+		enc.event(e, nil)
 	}
 	enc.event(&traces.Decision{T: 3, ID: 1, Job: "job_1_0002", Node: "n3", Seen: &traces.Seen{
 		Candidates: []traces.Candidate{{Node: "n1", Level: traces.LevelCache}, {Node: "n2", Room: traces.RoomFull, ForMs: 2}},
 		Passed:     []traces.PassedJob{{Job: "job_1_0001", Why: traces.PassedWaits, Waited: 2}}, Waited: 1, Limit: 3, WaitUnit: traces.WaitSkips,
-	}})
+	}}, nil)
 	f.Add(string(enc.block))
 	f.Fuzz(func(t *testing.T, block string) {
 		var d decoder

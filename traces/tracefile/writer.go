@@ -39,10 +39,8 @@ func Encode(out io.Writer, name string, h traces.Header, events []traces.Event) 
 	if err != nil {
 		return err
 	}
-	for _, e := range events {
-		if err := w.Write(e); err != nil {
-			return err
-		}
+	if err := w.Write(events...); err != nil {
+		return err
 	}
 	return w.Close()
 }
@@ -113,29 +111,32 @@ func newWriter(out io.Writer, path string, h traces.Header) (*Writer, error) {
 		return nil, fmt.Errorf("write trace %s: %w", path, err)
 	}
 	w := &Writer{path: path, out: out, zstd: enc, tally: newTally(), block: encoder{names: map[string]uint64{}}}
+	w.block.Number = w.block.number
 	w.frame = appendFileFrame(nil, uint32(h.Format))
 	w.block.block = appendRecord(nil, recordHeader, text)
 	return w, w.flush()
 }
 
-// Write appends an event to the trace. The caller may change the event
-// afterwards. After an error, all later calls return the same error.
-func (w *Writer) Write(e traces.Event) error {
+// Write appends events to the trace. The caller may change them afterwards. After
+// an error, all later calls return the same error.
+func (w *Writer) Write(events ...traces.Event) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.err != nil {
-		return w.err
-	}
-	if w.closed {
+	if w.closed && w.err == nil {
 		return fmt.Errorf("write trace %s: already closed", w.path)
 	}
-	w.block.event(e)
-	w.events++
-	w.tally.add(e)
-	if len(w.block.block) >= blockBytes {
-		return w.flush()
+	for _, e := range events {
+		if w.err != nil {
+			break
+		}
+		w.block.event(e, w.tally.digest)
+		w.events++
+		w.tally.count(e)
+		if len(w.block.block) >= blockBytes {
+			_ = w.flush()
+		}
 	}
-	return nil
+	return w.err
 }
 
 // Flush writes all events so far to the file, but does not wait until they are
