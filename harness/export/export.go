@@ -14,7 +14,6 @@ import (
 	"heddle/harness/measure"
 	"heddle/harness/results"
 	"heddle/traces"
-	"heddle/traces/byjob"
 	"heddle/traces/parquet"
 	"heddle/traces/table"
 	"heddle/traces/tracefile"
@@ -140,11 +139,11 @@ func Write(list []*results.Run, kind, path string) (warnings []string, err error
 		})
 	case Jobs:
 		err = table.Create(path, with(parquet.JobColumns), traced(list, func(path string, _ *traces.Header) table.Rows[parquet.Job] {
-			return parquet.JobRows(byjob.Jobs(path))
+			return parquet.JobRows(path)
 		}))
 	case Attempts:
 		err = table.Create(path, with(parquet.AttemptColumns), traced(list, func(path string, h *traces.Header) table.Rows[parquet.Attempt] {
-			return parquet.AttemptRows(byjob.Jobs(path), h.Cluster.Racks())
+			return parquet.AttemptRows(path, h.Cluster.Racks())
 		}))
 	default:
 		err = fmt.Errorf("unknown rows %q: want %s", kind, strings.Join(Kinds(), ", "))

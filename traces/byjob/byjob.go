@@ -42,19 +42,19 @@ type Attempt struct {
 	Finished *traces.AttemptFinished
 }
 
-// Jobs returns the jobs of a trace file in the order of their first events. A
-// read error ends the sequence.
-func Jobs(path string) iter.Seq2[*Job, error] {
+// Jobs returns the jobs of a trace file in the order of their first events. Events of some
+// kinds can be left out. A read error ends the sequence.
+func Jobs(path string, without ...traces.Kind) iter.Seq2[*Job, error] {
 	return func(yield func(*Job, error) bool) {
-		if err := gather(path, yield); err != nil {
+		if err := gather(path, without, yield); err != nil {
 			yield(nil, err)
 		}
 	}
 }
 
-func gather(path string, yield func(*Job, error) bool) error {
+func gather(path string, without []traces.Kind, yield func(*Job, error) bool) error {
 	left := map[traces.JobID]int{} // for each job, the number of events that the second reading of the file has still to come to
-	if err := read(path, func(id traces.JobID, _ traces.Event) bool {
+	if err := read(path, without, false, func(id traces.JobID, _ traces.Event) bool {
 		left[id]++
 		return true
 	}); err != nil {
@@ -62,10 +62,10 @@ func gather(path string, yield func(*Job, error) bool) error {
 	}
 	jobs := map[traces.JobID]*gathered{}
 	var order []*gathered
-	return read(path, func(id traces.JobID, e traces.Event) bool {
+	return read(path, without, true, func(id traces.JobID, e traces.Event) bool {
 		j := jobs[id]
 		if j == nil {
-			j = &gathered{Job: Job{ID: id}, tasks: map[traces.Task]*Task{}, attempts: map[traces.Attempt]*Attempt{}}
+			j = &gathered{Job: Job{ID: id}, tasks: map[uint64]*Task{}, attempts: map[[2]uint64]*Attempt{}}
 			jobs[id] = j
 			order = append(order, j)
 		}
@@ -84,14 +84,19 @@ func gather(path string, yield func(*Job, error) bool) error {
 }
 
 // read passes each event that belongs to a job, with the job's id, to the given
-// function, until that function returns false or the trace ends.
-func read(path string, more func(traces.JobID, traces.Event) bool) error {
+// function, until that function returns false or the trace ends. The function may keep
+// events only if keep is true.
+func read(path string, without []traces.Kind, keep bool, more func(traces.JobID, traces.Event) bool) error {
 	in, err := tracefile.Open(path)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	in.KeepEvents()
+	if keep {
+		in.KeepEvents()
+	}
+	in.Skip(traces.KindNodeSample, traces.KindBlockReplica, traces.KindBlockCached, traces.KindActuation, traces.KindHeartbeat)
+	in.Skip(without...)
 	for e := range in.All() {
 		if id := traces.JobOf(e); id != "" && !more(id, e) {
 			return nil
@@ -107,9 +112,11 @@ func read(path string, more func(traces.JobID, traces.Event) bool) error {
 // others are still to come.
 type gathered struct {
 	Job
-	tasks    map[traces.Task]*Task
-	attempts map[traces.Attempt]*Attempt
+	tasks    map[uint64]*Task       // by their kind and index
+	attempts map[[2]uint64]*Attempt // by the same, and their number
 }
+
+func keyOf(id traces.Task) uint64 { return uint64(id.Kind)<<32 | uint64(uint32(id.Index)) }
 
 func (j *gathered) add(e traces.Event) {
 	switch e := e.(type) {
@@ -131,20 +138,22 @@ func (j *gathered) add(e traces.Event) {
 }
 
 func (j *gathered) task(id traces.Task) *Task {
-	t := j.tasks[id]
+	key := keyOf(id)
+	t := j.tasks[key]
 	if t == nil {
 		t = &Task{ID: id}
-		j.tasks[id] = t
+		j.tasks[key] = t
 		j.Tasks = append(j.Tasks, t)
 	}
 	return t
 }
 
 func (j *gathered) attempt(id traces.Attempt) *Attempt {
-	a := j.attempts[id]
+	key := [2]uint64{keyOf(id.Task), uint64(id.Number)}
+	a := j.attempts[key]
 	if a == nil {
 		a = &Attempt{ID: id}
-		j.attempts[id] = a
+		j.attempts[key] = a
 		t := j.task(id.Task)
 		t.Attempts = append(t.Attempts, a)
 	}

@@ -7,7 +7,6 @@ import (
 	"os"
 
 	"heddle/traces"
-	"heddle/traces/byjob"
 	"heddle/traces/format"
 	"heddle/traces/outfile"
 	"heddle/traces/tracefile"
@@ -46,7 +45,7 @@ func Export(o ExportOptions, out io.Writer) (notes []string, err error) {
 			return nil, fmt.Errorf("export %s: %w", o.Input, err)
 		}
 	}
-	e := &format.Export{Header: in.Header(), Events: in.All(), Jobs: byjob.Jobs(o.Input), Out: out, Table: o.Table}
+	e := &format.Export{Header: in.Header(), Events: in.All(), Path: o.Input, Out: out, Table: o.Table}
 	write := func() error {
 		notes, err = o.Format.Write(e)
 		return errors.Join(err, in.Err())

@@ -11,7 +11,6 @@ import (
 	"strconv"
 
 	"heddle/traces"
-	"heddle/traces/byjob"
 	"heddle/traces/internal/racks"
 	"heddle/traces/mend"
 )
@@ -144,9 +143,8 @@ func (im *Import) JobID(given string, again func() error) (traces.JobID, error) 
 type Export struct {
 	Header traces.Header
 	Events iter.Seq[traces.Event]
-	// Jobs gives the jobs of the trace, one by one, each with all its events.
-	Jobs iter.Seq2[*byjob.Job, error]
-	Out  io.Writer
+	Path   string // of the trace, for byjob.Jobs
+	Out    io.Writer
 	// Table is the one of the format's Tables to write.
 	Table string
 }

@@ -27,11 +27,11 @@ var Format = format.Format{
 func write(e *format.Export) error {
 	switch e.Table {
 	case "jobs":
-		return table.WriteParquet(e.Out, JobColumns, JobRows(e.Jobs))
+		return table.WriteParquet(e.Out, JobColumns, JobRows(e.Path))
 	case "tasks":
 		return table.WriteParquet(e.Out, taskColumns, taskRows(e))
 	case "attempts":
-		return table.WriteParquet(e.Out, AttemptColumns, AttemptRows(e.Jobs, e.Header.Cluster.Racks()))
+		return table.WriteParquet(e.Out, AttemptColumns, AttemptRows(e.Path, e.Header.Cluster.Racks()))
 	case "samples":
 		return table.WriteParquet(e.Out, sampleColumns, sampleRows(e))
 	case "decisions":

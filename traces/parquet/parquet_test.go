@@ -8,7 +8,6 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"heddle/traces"
-	"heddle/traces/byjob"
 	"heddle/traces/format"
 	"heddle/traces/tracefile"
 )
@@ -120,7 +119,7 @@ func rows[T any](t *testing.T, trace, name string) []T {
 	}
 	defer in.Close()
 	var out bytes.Buffer
-	if err := write(&format.Export{Header: in.Header(), Events: in.All(), Jobs: byjob.Jobs(trace), Out: &out, Table: name}); err != nil {
+	if err := write(&format.Export{Header: in.Header(), Events: in.All(), Path: trace, Out: &out, Table: name}); err != nil {
 		t.Fatal(err)
 	}
 	found, err := parquet.Read[T](bytes.NewReader(out.Bytes()), int64(out.Len()))

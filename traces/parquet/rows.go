@@ -2,7 +2,6 @@ package parquet
 
 import (
 	"cmp"
-	"iter"
 	"strings"
 
 	"heddle/traces"
@@ -13,9 +12,9 @@ import (
 
 // Job is a row of the table of jobs.
 type Job struct {
-	submitted traces.JobSubmitted
-	started   traces.JobStarted
-	finished  traces.JobFinished
+	submitted *traces.JobSubmitted
+	started   *traces.JobStarted
+	finished  *traces.JobFinished
 }
 
 // JobColumns are the columns of the table of jobs.
@@ -46,22 +45,16 @@ var JobColumns = []table.Column[Job]{
 
 // JobRows gives the rows of the table of jobs. It leaves out jobs of whose
 // submission the trace does not tell.
-func JobRows(jobs iter.Seq2[*byjob.Job, error]) table.Rows[Job] {
+func JobRows(path string) table.Rows[Job] {
 	return func(add func(*Job) error) error {
-		for j, err := range jobs {
+		for j, err := range byjob.Jobs(path, append(noTasks, traces.KindAttemptStarted, traces.KindAttemptFinished)...) {
 			if err != nil {
 				return err
 			}
 			if j.Submitted == nil {
 				continue
 			}
-			row := Job{*j.Submitted, traces.JobStarted{T: never}, traces.JobFinished{T: never, Counters: traces.NoCounters}}
-			if j.Started != nil {
-				row.started = *j.Started
-			}
-			if j.Finished != nil {
-				row.finished = *j.Finished
-			}
+			row := Job{j.Submitted, cmp.Or(j.Started, &traces.JobStarted{T: never}), cmp.Or(j.Finished, noJobEnd)}
 			if err := add(&row); err != nil {
 				return err
 			}
@@ -69,6 +62,15 @@ func JobRows(jobs iter.Seq2[*byjob.Job, error]) table.Rows[Job] {
 		return nil
 	}
 }
+
+// noTasks are the kinds of events that rows of jobs and attempts do not need.
+var noTasks = []traces.Kind{traces.KindTaskScheduled, traces.KindTaskFinished, traces.KindDecision, traces.KindJobPredicted}
+
+var (
+	noJobEnd = &traces.JobFinished{T: never, Counters: traces.NoCounters}
+	noStart  = &traces.AttemptStarted{T: never}
+	noEnd    = &traces.AttemptFinished{T: never, Counters: traces.NoCounters}
+)
 
 type task struct {
 	scheduled traces.TaskScheduled
@@ -97,7 +99,7 @@ var taskColumns = []table.Column[task]{
 
 func taskRows(e *format.Export) table.Rows[task] {
 	return func(add func(*task) error) error {
-		for j, err := range e.Jobs {
+		for j, err := range byjob.Jobs(e.Path) {
 			if err != nil {
 				return err
 			}
@@ -121,8 +123,11 @@ func taskRows(e *format.Export) table.Rows[task] {
 // Attempt is a row of the table of task attempts.
 type Attempt struct {
 	id       traces.Attempt
-	started  traces.AttemptStarted
-	finished traces.AttemptFinished
+	node     traces.Node
+	rack     string
+	split    traces.Level
+	started  *traces.AttemptStarted
+	finished *traces.AttemptFinished
 }
 
 // AttemptColumns are the columns of the table of task attempts.
@@ -131,13 +136,13 @@ var AttemptColumns = []table.Column[Attempt]{
 	table.Text("kind", "map or reduce", func(a *Attempt) string { return a.id.Kind.String() }),
 	table.Whole("task", "index of the task within its kind", func(a *Attempt) int32 { return a.id.Index }),
 	table.Whole("attempt", "number of the attempt of the task", func(a *Attempt) int32 { return a.id.Number }),
-	table.Text("node", "name of the node", func(a *Attempt) string { return string(a.started.Node) }),
-	table.Text("rack", "rack of the node", func(a *Attempt) string { return a.started.Rack }),
+	table.Text("node", "name of the node", func(a *Attempt) string { return string(a.node) }),
+	table.Text("rack", "rack of the node", func(a *Attempt) string { return a.rack }),
 	table.Number("start_ms", "time at which its container was launched", func(a *Attempt) float64 { return ms(a.started.T) }),
 	table.Number("finish_ms", "time of its end", func(a *Attempt) float64 { return ms(a.finished.T) }),
 	table.Text("outcome", "succeeded, failed, killed or unfinished", func(a *Attempt) string { return a.finished.Outcome.String() }),
 	table.Text("split_locality", "how near the node is to the split's hosts: node, rack, off or unknown",
-		func(a *Attempt) string { return a.started.SplitLocality.String() }),
+		func(a *Attempt) string { return a.split.String() }),
 	table.Text("replica_locality", "how near the node is to the block's replicas: cache, node, rack, off or unknown",
 		func(a *Attempt) string { return a.started.ReplicaLocality.String() }),
 	table.Flag("speculative", "whether it was started beside a slow attempt", func(a *Attempt) bool { return a.started.Speculative }),
@@ -167,16 +172,21 @@ func counter(name, text string, of func(*traces.Counters) int64) table.Column[At
 
 // AttemptRows gives the rows of the table of attempts. racks has the racks of nodes
 // for attempts that do not say theirs.
-func AttemptRows(jobs iter.Seq2[*byjob.Job, error], racks map[traces.Node]string) table.Rows[Attempt] {
+func AttemptRows(path string, racks map[traces.Node]string) table.Rows[Attempt] {
 	return func(add func(*Attempt) error) error {
-		for j, err := range jobs {
+		var row Attempt
+		for j, err := range byjob.Jobs(path, noTasks...) {
 			if err != nil {
 				return err
 			}
 			for _, t := range j.Tasks {
 				for _, a := range t.Attempts {
-					row := attemptOf(a)
-					row.started.Rack = cmp.Or(row.started.Rack, racks[row.started.Node])
+					row = Attempt{id: a.ID, started: cmp.Or(a.Started, noStart), finished: cmp.Or(a.Finished, noEnd)}
+					row.node, row.split = row.started.Node, row.started.SplitLocality
+					if row.finished.Unlaunched {
+						row.node, row.split = row.finished.Node, row.finished.SplitLocality
+					}
+					row.rack = cmp.Or(row.started.Rack, racks[row.node])
 					if err := add(&row); err != nil {
 						return err
 					}
@@ -185,18 +195,4 @@ func AttemptRows(jobs iter.Seq2[*byjob.Job, error], racks map[traces.Node]string
 		}
 		return nil
 	}
-}
-
-func attemptOf(a *byjob.Attempt) Attempt {
-	row := Attempt{a.ID, traces.AttemptStarted{T: never}, traces.AttemptFinished{T: never, Counters: traces.NoCounters}}
-	if a.Started != nil {
-		row.started = *a.Started
-	}
-	if f := a.Finished; f != nil {
-		row.finished = *f
-		if f.Unlaunched {
-			row.started.Node, row.started.SplitLocality = f.Node, f.SplitLocality
-		}
-	}
-	return row
 }

@@ -26,7 +26,7 @@ func write(e *format.Export) error {
 		w.start = undatedMs * 1e6
 	}
 	out := jsontext.NewEncoder(e.Out, jsontext.AllowInvalidUTF8(true))
-	for job, err := range e.Jobs {
+	for job, err := range byjob.Jobs(e.Path) {
 		if err != nil {
 			return err
 		}

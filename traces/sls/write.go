@@ -24,7 +24,7 @@ func write(e *format.Export) (notes []string, err error) {
 		}
 	}
 	out := jsontext.NewEncoder(e.Out, jsontext.AllowInvalidUTF8(true))
-	for job, err := range e.Jobs {
+	for job, err := range byjob.Jobs(e.Path) {
 		if err != nil {
 			return nil, err
 		}

@@ -220,7 +220,7 @@ func write(e *format.Export) (notes []string, err error) {
 			return
 		}
 		last := traces.Time(0)
-		for j, err := range e.Jobs {
+		for j, err := range byjob.Jobs(e.Path) {
 			if err != nil {
 				failed = err
 				return

@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strconv"
+	"unsafe"
 
 	"github.com/parquet-go/parquet-go"
 
@@ -34,7 +35,10 @@ type Column[R any] struct {
 
 // Text makes a column of texts.
 func Text[R any](name, text string, of func(*R) string) Column[R] {
-	return Column[R]{name, text, reflect.TypeFor[string](), func(r *R) parquet.Value { return parquet.ValueOf(of(r)) }}
+	return Column[R]{name, text, reflect.TypeFor[string](), func(r *R) parquet.Value {
+		text := of(r)
+		return parquet.ByteArrayValue(unsafe.Slice(unsafe.StringData(text), len(text)))
+	}}
 }
 
 // Flag makes a column of true and false.
@@ -116,9 +120,12 @@ func Create[R any](path string, columns []Column[R], rows Rows[R]) error {
 // written. It limits the bytes of a table with many columns, too.
 const groupRows = 1 << 16
 
+// batchRows is how many rows are handed to the library at once. groupRows is a multiple.
+const batchRows = 128
+
 // WriteParquet writes a table as Parquet.
 func WriteParquet[R any](out io.Writer, columns []Column[R], rows Rows[R]) error {
-	options := []parquet.WriterOption{schemaOf(columns), parquet.Compression(&parquet.Zstd), parquet.MaxRowsPerRowGroup(groupRows)}
+	options := []parquet.WriterOption{schemaOf(columns), parquet.Compression(&parquet.Zstd)}
 	texts := map[string]string{}
 	for _, c := range columns {
 		texts[c.Name] = c.Text
@@ -130,19 +137,43 @@ func WriteParquet[R any](out io.Writer, columns []Column[R], rows Rows[R]) error
 	}
 	// pandas reads its DataFrame.attrs from here.
 	w := parquet.NewGenericWriter[any](out, append(options, parquet.KeyValueMetadata("PANDAS_ATTRS", string(attrs)))...)
-	row := make(parquet.Row, len(columns))
-	err = rows(func(r *R) error {
-		for i, c := range columns {
-			v := c.of(r)
-			level := 0
-			if isOptional(c.kind) && !v.IsNull() {
-				level = 1
-			}
-			row[i] = v.Level(0, level, i)
+	values := make([][]parquet.Value, len(columns))
+	present := make([]int, len(columns)) // definition level of a value that is not null
+	for i, c := range columns {
+		if isOptional(c.kind) {
+			present[i] = 1
 		}
-		_, err := w.WriteRows([]parquet.Row{row})
-		return err
+	}
+	count := 0 // rows so far
+	write := func() error {
+		for i, column := range w.ColumnWriters() {
+			if _, err := column.WriteRowValues(values[i]); err != nil {
+				return err
+			}
+			values[i] = values[i][:0]
+		}
+		return nil
+	}
+	err = rows(func(r *R) error {
+		for i := range columns {
+			v := columns[i].of(r)
+			if present[i] > 0 && !v.IsNull() {
+				v = v.Level(0, 1, i)
+			}
+			values[i] = append(values[i], v)
+		}
+		count++
+		if count%batchRows > 0 {
+			return nil
+		}
+		if err := write(); err != nil || count%groupRows > 0 {
+			return err
+		}
+		return w.Flush()
 	})
+	if err == nil {
+		err = write()
+	}
 	if err != nil {
 		return err
 	}
