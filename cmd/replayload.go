@@ -78,9 +78,6 @@ func loadTrace(
 		warn(imported.LeftOut...)
 	}
 	figures, keep := measure.New(r.Header()), kept.Trace(path, r)
-	if onlyTable(c, o) {
-		figures.WithoutDigest()
-	}
 	events := 0
 	also := func(e traces.Event, counted bool) {
 		if !counted {
@@ -103,5 +100,7 @@ func loadTrace(
 	if err != nil {
 		return nil, nil, err
 	}
-	return t, replay.Recorded(t, figures.Figures()), nil
+	of := figures.Figures()
+	of.TraceDigest = r.TraceDigest()
+	return t, replay.Recorded(t, of), nil
 }

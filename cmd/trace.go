@@ -90,6 +90,7 @@ func traceInfo(c *cli.Context, _ *printed, path string) error {
 	}
 	defer r.Close()
 	info := fileInfo{Figures: measure.Of(r.Header(), r.All())}
+	info.TraceDigest = r.TraceDigest()
 	if err := results.Classify(path, info.Figures); err != nil {
 		info.Warnings = append(info.Warnings, err.Error())
 	}

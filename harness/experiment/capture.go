@@ -91,7 +91,7 @@ func captureInto(ctx context.Context, o *CaptureOptions, cluster *clients.Client
 	}
 	captured.Warnings = result.Warnings
 	if err == nil {
-		figures := measure.New(result.Header)
+		figures := measure.New(result.Header).WithDigest()
 		err = active.Write(results.TraceFile, func(out io.Writer) error { return result.Encode(out, figures.Add) })
 		captured.Figures = figures.Figures()
 	}

@@ -86,7 +86,7 @@ func TestStableKeys(t *testing.T) {
 		`"splitLocality":{"node":0,"rack":0,"off":0,`,
 		`"bytes":{"input":0,"shuffle":0,"output":0},"synthetic":[],`,
 		`"decisions":{"made":0,"honoured":0,"bindPredicted":0,"p50Ms":0,"p95Ms":0}`,
-		`"scheduleDigest":"0000000000000000","traceDigest":"sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"`,
+		`"scheduleDigest":"0000000000000000","traceDigest":""`,
 	} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("JSON lacks %s:\n%s", want, text)

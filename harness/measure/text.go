@@ -39,7 +39,9 @@ func (i *Figures) Doc() doc.Doc {
 		schedule = "none: no task of a list has run"
 	}
 	digests.Add(doc.Words("schedule digest"), doc.Words(schedule))
-	digests.Add(doc.Words("trace digest"), doc.Words(i.TraceDigest))
+	if i.TraceDigest != "" { // it is known of whole traces only
+		digests.Add(doc.Words("trace digest"), doc.Words(i.TraceDigest))
+	}
 	return append(d, digests)
 }
 

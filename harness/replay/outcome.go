@@ -194,29 +194,28 @@ func outcome(c Config) (*Outcome, error) {
 // withEvents runs a replay, keeps all its events, and computes the figures of the run
 // from them. Events of one time get the order that they have in a trace, on which its
 // digest depends; the simulator tells them in the order in which it came to them.
-func withEvents(c *Config, x *sim.Config, h traces.Header) (f *measure.Figures, err error) {
-	f = measure.Of(h, func(yield func(traces.Event) bool) {
-		var same []traces.Event // those with the latest time
-		flush := func() {
-			slices.SortStableFunc(same, traces.Compare)
-			for _, e := range same {
-				yield(e)
-			}
-			same = same[:0]
+func withEvents(c *Config, x *sim.Config, h traces.Header) (*measure.Figures, error) {
+	figures := measure.New(h).WithDigest()
+	var same []traces.Event // those with the latest time
+	flush := func() {
+		slices.SortStableFunc(same, traces.Compare)
+		for _, e := range same {
+			figures.Add(e)
 		}
-		x.Record = func(e traces.Event) {
-			if len(same) > 0 && same[0].At() != e.At() {
-				flush()
-			}
-			same = append(same, e)
-			if c.Record != nil {
-				c.Record(e)
-			}
+		same = same[:0]
+	}
+	x.Record = func(e traces.Event) {
+		if len(same) > 0 && same[0].At() != e.At() {
+			flush()
 		}
-		_, err = sim.Run(x)
-		flush()
-	})
-	return f, err
+		same = append(same, e)
+		if c.Record != nil {
+			c.Record(e)
+		}
+	}
+	_, err := sim.Run(x)
+	flush()
+	return figures.Figures(), err
 }
 
 func (c *Config) failed(err error) error {

@@ -62,6 +62,7 @@ func (p *page) read(path string) (*reading, error) {
 		return nil, err
 	}
 	t.figures = collect.Figures()
+	t.figures.TraceDigest = r.TraceDigest()
 	var known []string
 	if p.compared != nil {
 		known = p.compared.MadeUp()

@@ -54,12 +54,13 @@ type lines struct {
 	line    int64
 	unknown int64
 	skipped [traces.Kinds]bool
+	sum     *traces.TraceDigest
 }
 
 func newLines(in io.Reader, name string) *lines {
 	s := bufio.NewScanner(in)
 	s.Buffer(make([]byte, 0, 1<<16), maxLineBytes)
-	return &lines{name: name, in: s}
+	return &lines{name: name, in: s, sum: traces.NewTraceDigest()}
 }
 
 func (s *lines) header() (traces.Header, error) {
@@ -106,6 +107,7 @@ func (s *lines) event(text []byte, name string) (traces.Event, error) {
 	if err := json.Unmarshal(text, e); err != nil {
 		return nil, s.damage(err.Error())
 	}
+	s.sum.Add(e)
 	return e, nil
 }
 
@@ -142,3 +144,4 @@ func (s *lines) damage(reason string) error {
 func (s *lines) skip(k traces.Kind) { s.skipped[k] = true }
 func (s *lines) footer() *Footer    { return nil }
 func (s *lines) foreign() int64     { return s.unknown }
+func (s *lines) digest() string { return s.sum.String() }

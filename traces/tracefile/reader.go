@@ -47,6 +47,9 @@ type source interface {
 	// footer returns the footer. It is nil until the end of the trace was read,
 	// and if the trace has no footer.
 	footer() *Footer
+	// digest returns the trace digest, or "" if it is not known. It is called after the
+	// end of the trace.
+	digest() string
 	// foreign is the number of events read so far whose kind or fields this
 	// program does not know.
 	foreign() int64
@@ -194,6 +197,11 @@ func (r *Reader) Err() error {
 // false, and for traces without a footer.
 func (r *Reader) Footer() *Footer { return r.src.footer() }
 
+// TraceDigest returns the digest of the whole trace, as its footer says. Of a trace in JSON
+// Lines it is that of the events read. It is empty until Next has returned false, and if the
+// end of the trace is missing.
+func (r *Reader) TraceDigest() string { return r.src.digest() }
+
 // Foreign returns the number of events read so far whose kind or fields this
 // program does not know. Next skips events of unknown kinds.
 func (r *Reader) Foreign() int64 { return r.src.foreign() }
@@ -339,3 +347,10 @@ func (s *records) damaged() error {
 func (s *records) skip(k traces.Kind) { s.skipped[k] = true }
 func (s *records) footer() *Footer    { return s.scan.footer }
 func (s *records) foreign() int64     { return s.unknown }
+
+func (s *records) digest() string {
+	if s.scan.footer == nil {
+		return ""
+	}
+	return s.scan.footer.TraceDigest
+}
