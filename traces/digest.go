@@ -80,12 +80,9 @@ type half struct {
 func (s *Schedule) Add(e Event) {
 	switch e := e.(type) {
 	case *AttemptStarted:
-		if h, ok := s.open[e.Attempt]; ok && h.ended {
-			s.digest.Add(e.Attempt, e.Node, e.T, h.t)
-			delete(s.open, e.Attempt)
-			return
+		if !s.AddEnded(e) {
+			s.put(e.Attempt, half{node: e.Node, t: e.T})
 		}
-		s.put(e.Attempt, half{node: e.Node, t: e.T})
 	case *AttemptFinished:
 		if e.Unlaunched {
 			return
@@ -97,6 +94,17 @@ func (s *Schedule) Add(e Event) {
 		}
 		s.put(e.Attempt, half{t: e.T, ended: true})
 	}
+}
+
+// AddEnded adds the start of an attempt if its end was added before. It reports whether it was.
+func (s *Schedule) AddEnded(e *AttemptStarted) bool {
+	h, ok := s.open[e.Attempt]
+	if !ok || !h.ended {
+		return false
+	}
+	s.digest.Add(e.Attempt, e.Node, e.T, h.t)
+	delete(s.open, e.Attempt)
+	return true
 }
 
 // Include adds attempts whose hashes were summed up elsewhere.

@@ -54,24 +54,35 @@ func (c *Collector) started(e *traces.AttemptStarted) {
 		delete(live.waiting, x)
 	}
 	load := c.loads.Started(e.Node, e.T, j.Name, e.Attempt.Kind)
-	if _, again := live.running[attempt{x, e.Attempt.Number}]; !again {
-		c.runs(j, live, x.kind, n, 1)
+	a := attemptOf(e.Attempt)
+	if _, again := live.running[a]; !again {
+		c.runs(j, live, e.Attempt.Kind, n, 1)
 	}
-	live.running[attempt{x, e.Attempt.Number}] = start{t: e.T, node: n, replica: e.ReplicaLocality, load: load}
+	live.running[a] = start{t: e.T, node: n, replica: e.ReplicaLocality, load: load, ended: c.schedule.AddEnded(e)}
 }
 
 func (c *Collector) finished(e *traces.AttemptFinished) {
 	j, live := c.alive(e.Attempt.Job)
-	x := taskOf(e.Attempt.Task)
+	kind := e.Attempt.Kind
 	isMap := e.Attempt.Kind == traces.Map
 	if e.Unlaunched && isMap {
 		j.SplitLocality.add(e.SplitLocality)
 	}
-	s, ran := live.running[attempt{x, e.Attempt.Number}]
-	delete(live.running, attempt{x, e.Attempt.Number})
+	a := attemptOf(e.Attempt)
+	s, ran := live.running[a]
+	delete(live.running, a)
+	end := e.T
+	if e.Unlaunched {
+		end = traces.NoEnd
+	}
+	if !ran || s.ended {
+		c.schedule.Add(e)
+	} else {
+		c.schedule.Include(j.hash(a, s, end))
+	}
 	if ran {
-		c.runs(j, live, x.kind, s.node, -1)
-		c.used(j, x.kind, s, e.T)
+		c.runs(j, live, kind, s.node, -1)
+		c.used(j, kind, s, e.T)
 		c.loads.Ended(s.node.Node, s.load, s.t, e.T, e.Counters.CPUMs)
 	}
 	// the job's end was recorded before that of its last attempt, so its lists can be freed only now
@@ -107,12 +118,12 @@ func (c *Collector) finished(e *traces.AttemptFinished) {
 		c.mapped(j, s.replica, e.Counters.HDFSReadBytes, e.T)
 	}
 	if isMap {
-		c.asPlanned(live, x, s.node)
+		c.asPlanned(live, taskOf(e.Attempt.Task), s.node)
 	}
 	if !ran {
 		return
 	}
-	c.useful(j, x.kind, s.t, e.T)
+	c.useful(j, kind, s.t, e.T)
 	if isMap {
 		c.mapDone(j, live, s.node)
 		j.MapTime = traces.Time(traces.AddCount(int64(j.MapTime), int64(e.T-s.t)))
@@ -130,6 +141,12 @@ func (c *Collector) finished(e *traces.AttemptFinished) {
 		return
 	}
 	c.reduced(j, live, s, e)
+}
+
+// hash returns the schedule digest of one attempt.
+func (j *Job) hash(a attempt, s start, end traces.Time) (d traces.ScheduleDigest) {
+	d.AddHashed(traces.HashName(string(j.ID)), a.kind(), int32(a[0]), int32(a[1]), traces.HashName(string(s.node.Node)), s.t, end)
+	return d
 }
 
 // asPlanned counts a map for which the scheduler model planned a node. on is nil if it is not

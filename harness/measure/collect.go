@@ -46,16 +46,12 @@ type liveJob struct {
 	turn    turn
 }
 
-// task and attempt identify a task, and one attempt of a task, within one job.
-type task struct {
-	kind  traces.TaskKind
-	index int32
-}
-
-type attempt struct {
-	task
-	number int32
-}
+// task and attempt identify a task, and one attempt of a task, within one job: by kind and
+// index, and the attempt's number.
+type (
+	task    uint64
+	attempt [2]uint64
+)
 
 // start contains what is known of a running task attempt: its start time, its
 // node and how near it is to its block.
@@ -64,6 +60,7 @@ type start struct {
 	node    *Node
 	replica traces.Level
 	load    int8 // its column in loads; 0: none
+	ended   bool // its end was recorded before
 }
 
 const (
@@ -140,7 +137,6 @@ func (c *Collector) Add(e traces.Event) {
 	c.starvedUpTo(t)
 	c.first, c.last = min(c.first, t), max(c.last, t)
 	f.Events++
-	c.schedule.Add(e)
 	if c.digest != nil {
 		c.digest.Add(e)
 	}
@@ -282,7 +278,11 @@ func (b *Bytes) add(input, shuffle, output int64) {
 	b.Output = traces.AddCount(b.Output, output)
 }
 
-func taskOf(t traces.Task) task { return task{t.Kind, t.Index} }
+func taskOf(t traces.Task) task { return task(t.Kind)<<32 | task(uint32(t.Index)) }
+
+func (a attempt) kind() traces.TaskKind { return traces.TaskKind(a[0] >> 32) }
+
+func attemptOf(a traces.Attempt) attempt { return attempt{uint64(taskOf(a.Task)), uint64(a.Number)} }
 
 func (l *SplitLocality) add(level traces.Level) {
 	switch level {

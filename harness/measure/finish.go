@@ -162,7 +162,10 @@ func (c *Collector) close(j *Job) {
 	for a, s := range j.live.running {
 		// Only whole numbers are added up here, so Go's random order of the map
 		// does not change the result.
-		c.used(j, a.kind, s, c.last)
+		c.used(j, a.kind(), s, c.last)
+		if !s.ended {
+			c.schedule.Include(j.hash(a, s, traces.NoEnd))
+		}
 	}
 }
 

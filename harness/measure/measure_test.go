@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
 
 	"heddle/harness/doc"
 	"heddle/harness/internal/golden"
@@ -235,4 +236,30 @@ func TestMadeUp(t *testing.T) {
 			t.Errorf("%s of a trace that is %v: a share of %+v", c.metric, c.origin, list[0].Share(f))
 		}
 	}
+}
+
+// TestScheduleDigest: figures have the digest of the schedule whichever of an attempt's events
+// comes first, lacks, or comes again.
+func TestScheduleDigest(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var schedule traces.Schedule
+		c := measure.New(traces.Header{})
+		for range rapid.IntRange(0, 30).Draw(t, "events") {
+			a := traces.Attempt{Task: traces.Task{Job: "job_1", Kind: traces.TaskKind(rapid.IntRange(0, 1).Draw(t, "kind")), Index: int32(rapid.IntRange(-1, 1).Draw(t, "task"))}, Number: int32(rapid.IntRange(0, 1).Draw(t, "attempt"))}
+			at := traces.Time(rapid.Int64Range(0, 1000).Draw(t, "at"))
+			var e traces.Event = &traces.AttemptFinished{T: at, Attempt: a, Counters: traces.NoCounters}
+			switch {
+			case rapid.Bool().Draw(t, "starts"):
+				e = &traces.AttemptStarted{T: at, Attempt: a, Node: traces.Node(rapid.SampledFrom([]string{"", "n1", "n2"}).Draw(t, "node"))}
+			case rapid.IntRange(0, 9).Draw(t, "launched") == 0:
+				a.Number = 7
+				e = &traces.AttemptFinished{T: at, Attempt: a, Unlaunched: true, Counters: traces.NoCounters}
+			}
+			schedule.Add(e)
+			c.Add(e)
+		}
+		if got, want := c.Figures().ScheduleDigest, schedule.Digest().String(); got != want {
+			t.Errorf("digest %s, want %s", got, want)
+		}
+	})
 }

@@ -144,4 +144,4 @@ func (s *lines) damage(reason string) error {
 func (s *lines) skip(k traces.Kind) { s.skipped[k] = true }
 func (s *lines) footer() *Footer    { return nil }
 func (s *lines) foreign() int64     { return s.unknown }
-func (s *lines) digest() string { return s.sum.String() }
+func (s *lines) digest() string     { return s.sum.String() }
