@@ -71,14 +71,9 @@ func (c *Collector) finished(e *traces.AttemptFinished) {
 	a := attemptOf(e.Attempt)
 	s, ran := live.running[a]
 	delete(live.running, a)
-	end := e.T
-	if e.Unlaunched {
-		end = traces.NoEnd
-	}
+	c.schedule.Include(j.hash(a, s, e.T))
 	if !ran || s.ended {
 		c.schedule.Add(e)
-	} else {
-		c.schedule.Include(j.hash(a, s, end))
 	}
 	if ran {
 		c.runs(j, live, kind, s.node, -1)
@@ -116,8 +111,6 @@ func (c *Collector) finished(e *traces.AttemptFinished) {
 			c.figures.mapCPUMs, c.figures.mapCPUs = c.figures.mapCPUMs+float64(e.Counters.CPUMs), c.figures.mapCPUs+1
 		}
 		c.mapped(j, s.replica, e.Counters.HDFSReadBytes, e.T)
-	}
-	if isMap {
 		c.asPlanned(live, taskOf(e.Attempt.Task), s.node)
 	}
 	if !ran {
@@ -143,8 +136,12 @@ func (c *Collector) finished(e *traces.AttemptFinished) {
 	c.reduced(j, live, s, e)
 }
 
-// hash returns the schedule digest of one attempt.
+// hash returns the schedule digest of one attempt, 0 if it did not start or its end was
+// recorded before.
 func (j *Job) hash(a attempt, s start, end traces.Time) (d traces.ScheduleDigest) {
+	if s.node == nil || s.ended {
+		return 0
+	}
 	d.AddHashed(traces.HashName(string(j.ID)), a.kind(), int32(a[0]), int32(a[1]), traces.HashName(string(s.node.Node)), s.t, end)
 	return d
 }

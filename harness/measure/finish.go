@@ -163,9 +163,7 @@ func (c *Collector) close(j *Job) {
 		// Only whole numbers are added up here, so Go's random order of the map
 		// does not change the result.
 		c.used(j, a.kind(), s, c.last)
-		if !s.ended {
-			c.schedule.Include(j.hash(a, s, traces.NoEnd))
-		}
+		c.schedule.Include(j.hash(a, s, traces.NoEnd))
 	}
 }
 

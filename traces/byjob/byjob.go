@@ -8,6 +8,7 @@ package byjob
 
 import (
 	"cmp"
+	"encoding/binary"
 	"fmt"
 	"iter"
 	"slices"
@@ -54,28 +55,30 @@ func Jobs(path string, without ...traces.Kind) iter.Seq2[*Job, error] {
 
 func gather(path string, without []traces.Kind, yield func(*Job, error) bool) error {
 	left := map[traces.JobID]int{} // for each job, the number of events that the second reading of the file has still to come to
-	if err := read(path, without, false, func(id traces.JobID, _ traces.Event) bool {
+	if err := read(path, without, func(id traces.JobID, _ traces.Event) bool {
 		left[id]++
 		return true
 	}); err != nil {
 		return err
 	}
-	jobs := map[traces.JobID]*gathered{}
-	var order []*gathered
-	return read(path, without, true, func(id traces.JobID, e traces.Event) bool {
+	jobs := map[traces.JobID]*stored{}
+	var order []*stored
+	names := numbers{of: map[string]uint64{}}
+	body := traces.Encoder{Number: names.number}
+	return read(path, without, func(id traces.JobID, e traces.Event) bool {
 		j := jobs[id]
 		if j == nil {
-			j = &gathered{Job: Job{ID: id}, tasks: map[uint64]*Task{}, attempts: map[[2]uint64]*Attempt{}}
+			j = &stored{id: id}
 			jobs[id] = j
 			order = append(order, j)
 		}
-		j.add(e)
+		j.add(e, &body)
 		left[id]--
-		for len(order) > 0 && left[order[0].ID] == 0 {
+		for len(order) > 0 && left[order[0].id] == 0 {
 			j := order[0]
 			order = order[1:]
-			delete(jobs, j.ID)
-			if !yield(j.sorted(), nil) {
+			delete(jobs, j.id)
+			if !yield(j.job(names.list), nil) {
 				return false
 			}
 		}
@@ -83,18 +86,119 @@ func gather(path string, without []traces.Kind, yield func(*Job, error) bool) er
 	})
 }
 
+// stored is a job that is not complete yet. Its events so far are stored as in a trace file,
+// which takes a tenth of their memory: long jobs have others wait behind them.
+type stored struct {
+	id     traces.JobID
+	events []byte // of each its kind, the number of bytes of its fields, and its fields
+	last   traces.Time
+}
+
+func (j *stored) add(e traces.Event, body *traces.Encoder) {
+	body.Stored, body.Since = body.Stored[:0], j.last
+	body.Event(e)
+	j.last = e.At()
+	j.events = binary.AppendUvarint(append(j.events, byte(e.Kind())), uint64(len(body.Stored)))
+	j.events = append(j.events, body.Stored...)
+}
+
+// part is an event of a task, with the number of the attempt if it is of one.
+type part struct {
+	task   traces.Task
+	number int32
+	event  traces.Event
+}
+
+// job returns the job with all its events. Of two of a kind it has the later one.
+func (j *stored) job(names []string) *Job {
+	job := &Job{ID: j.id}
+	var parts []part
+	d := traces.Decoder{Text: string(j.events), Names: names}
+	for d.At < len(d.Text) {
+		e := traces.New(traces.Kind(d.Text[d.At]))
+		d.At, d.End = d.At+1, len(d.Text)
+		size := int(d.Uint())
+		d.End = d.At + size
+		d.Event(e)
+		d.At = d.End
+		switch e := e.(type) {
+		case *traces.JobSubmitted:
+			job.Submitted = e
+		case *traces.JobStarted:
+			job.Started = e
+		case *traces.JobFinished:
+			job.Finished = e
+		case *traces.TaskScheduled:
+			parts = append(parts, part{e.Task, 0, e})
+		case *traces.TaskFinished:
+			parts = append(parts, part{e.Task, 0, e})
+		case *traces.AttemptStarted:
+			parts = append(parts, part{e.Attempt.Task, e.Attempt.Number, e})
+		case *traces.AttemptFinished:
+			parts = append(parts, part{e.Attempt.Task, e.Attempt.Number, e})
+		}
+	}
+	slices.SortStableFunc(parts, func(a, b part) int {
+		return cmp.Or(cmp.Compare(a.task.Kind, b.task.Kind), cmp.Compare(a.task.Index, b.task.Index), cmp.Compare(a.number, b.number))
+	})
+	for _, p := range parts {
+		job.add(p)
+	}
+	return job
+}
+
+// add adds the next event of the job's last task or of one behind it.
+func (j *Job) add(p part) {
+	if n := len(j.Tasks); n == 0 || j.Tasks[n-1].ID != p.task {
+		j.Tasks = append(j.Tasks, &Task{ID: p.task})
+	}
+	t := j.Tasks[len(j.Tasks)-1]
+	switch e := p.event.(type) {
+	case *traces.TaskScheduled:
+		t.Scheduled = e
+	case *traces.TaskFinished:
+		t.Finished = e
+	case *traces.AttemptStarted:
+		t.attempt(e.Attempt).Started = e
+	case *traces.AttemptFinished:
+		t.attempt(e.Attempt).Finished = e
+	}
+}
+
+func (t *Task) attempt(id traces.Attempt) *Attempt {
+	if n := len(t.Attempts); n == 0 || t.Attempts[n-1].ID != id {
+		t.Attempts = append(t.Attempts, &Attempt{ID: id})
+	}
+	return t.Attempts[len(t.Attempts)-1]
+}
+
+// numbers gives names numbers from 1.
+type numbers struct {
+	of   map[string]uint64
+	list []string
+}
+
+func (n *numbers) number(name string) uint64 {
+	if name == "" {
+		return 0
+	}
+	number, ok := n.of[name]
+	if !ok {
+		n.list = append(n.list, name)
+		number = uint64(len(n.list))
+		n.of[name] = number
+	}
+	return number
+}
+
 // read passes each event that belongs to a job, with the job's id, to the given
-// function, until that function returns false or the trace ends. The function may keep
-// events only if keep is true.
-func read(path string, without []traces.Kind, keep bool, more func(traces.JobID, traces.Event) bool) error {
+// function, until that function returns false or the trace ends.
+func read(path string, without []traces.Kind, more func(traces.JobID, traces.Event) bool) error {
 	in, err := tracefile.Open(path)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	if keep {
-		in.KeepEvents()
-	}
 	in.Skip(traces.KindNodeSample, traces.KindBlockReplica, traces.KindBlockCached, traces.KindActuation, traces.KindHeartbeat)
 	in.Skip(without...)
 	for e := range in.All() {
@@ -106,66 +210,4 @@ func read(path string, without []traces.Kind, keep bool, more func(traces.JobID,
 		return fmt.Errorf("gather jobs: %w", err)
 	}
 	return nil
-}
-
-// gathered is a job that is not complete yet: some of its events were read,
-// others are still to come.
-type gathered struct {
-	Job
-	tasks    map[uint64]*Task       // by their kind and index
-	attempts map[[2]uint64]*Attempt // by the same, and their number
-}
-
-func keyOf(id traces.Task) uint64 { return uint64(id.Kind)<<32 | uint64(uint32(id.Index)) }
-
-func (j *gathered) add(e traces.Event) {
-	switch e := e.(type) {
-	case *traces.JobSubmitted:
-		j.Submitted = e
-	case *traces.JobStarted:
-		j.Started = e
-	case *traces.JobFinished:
-		j.Finished = e
-	case *traces.TaskScheduled:
-		j.task(e.Task).Scheduled = e
-	case *traces.TaskFinished:
-		j.task(e.Task).Finished = e
-	case *traces.AttemptStarted:
-		j.attempt(e.Attempt).Started = e
-	case *traces.AttemptFinished:
-		j.attempt(e.Attempt).Finished = e
-	}
-}
-
-func (j *gathered) task(id traces.Task) *Task {
-	key := keyOf(id)
-	t := j.tasks[key]
-	if t == nil {
-		t = &Task{ID: id}
-		j.tasks[key] = t
-		j.Tasks = append(j.Tasks, t)
-	}
-	return t
-}
-
-func (j *gathered) attempt(id traces.Attempt) *Attempt {
-	key := [2]uint64{keyOf(id.Task), uint64(id.Number)}
-	a := j.attempts[key]
-	if a == nil {
-		a = &Attempt{ID: id}
-		j.attempts[key] = a
-		t := j.task(id.Task)
-		t.Attempts = append(t.Attempts, a)
-	}
-	return a
-}
-
-func (j *gathered) sorted() *Job {
-	slices.SortFunc(j.Tasks, func(a, b *Task) int {
-		return cmp.Or(cmp.Compare(a.ID.Kind, b.ID.Kind), cmp.Compare(a.ID.Index, b.ID.Index))
-	})
-	for _, t := range j.Tasks {
-		slices.SortFunc(t.Attempts, func(a, b *Attempt) int { return cmp.Compare(a.ID.Number, b.ID.Number) })
-	}
-	return &j.Job
 }
