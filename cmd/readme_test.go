@@ -193,7 +193,7 @@ const (
 
 var (
 	// simulated matches heddle run on a cluster.
-	simulated   = regexp.MustCompile(`heddle run (?:--simulate )?`)
+	simulated   = regexp.MustCompile(`heddle run (?:--(?:simulate|emulate) )?`)
 	commandSpan = regexp.MustCompile("`(heddle [^`]+)`")
 	links       = regexp.MustCompile(`(?:\]\(|src=")([^)"\s]+)`)
 )

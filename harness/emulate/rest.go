@@ -3,6 +3,7 @@ package emulate
 import (
 	"encoding/json"
 	"fmt"
+	"html"
 	"net"
 	"net/http"
 	"reflect"
@@ -56,6 +57,10 @@ func (c *Cluster) serve() error {
 			return nil
 		}
 		return map[string]any{"jobTaskAttemptState": map[string]any{"state": "KILLED"}}
+	})
+	// The proxy shows this page for whatever is asked of an ApplicationMaster that has unregistered.
+	mux.HandleFunc("GET /jobhistory/job/{job}/", func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, "<html>%s has ended</html>", html.EscapeString(r.PathValue("job")))
 	})
 	mux.HandleFunc("GET /conf", func(w http.ResponseWriter, r *http.Request) {
 		name, value := r.FormValue("name"), ""
