@@ -21,7 +21,13 @@ type typical struct {
 	all       []*attempt
 	took      traces.Time // the median
 	bytes     int64       // the median; 0: not known of all
-	elsewhere map[*node]traces.Time
+	elsewhere map[place]traces.Time
+}
+
+// place is a node, and whether input came from another one.
+type place struct {
+	node *node
+	far  bool
 }
 
 // How many attempts tell what is typical, and how many times as long something takes that
@@ -73,7 +79,7 @@ func (w *world) measure() {
 		}
 		for _, g := range a.groups() {
 			if w.groups[g] == nil {
-				w.groups[g] = &typical{elsewhere: map[*node]traces.Time{}}
+				w.groups[g] = &typical{elsewhere: map[place]traces.Time{}}
 			}
 			w.groups[g].all = append(w.groups[g].all, a)
 		}
@@ -178,18 +184,19 @@ func median(list []*attempt, is func(*attempt) bool) traces.Time {
 	return took[(len(took)-1)/2]
 }
 
-// slowOn returns what attempts like a typically take on other nodes, if its node is slower: those
-// of its job, or of jobs of its name, took clearly longer there, nearly every one; else 0.
+// slowOn returns what attempts like a, with input as near, typically take on other nodes, if its node is slower:
+// those of its job, or of jobs of its name, took clearly longer there, nearly every one; else 0.
 func (w *world) slowOn(a *attempt) traces.Time {
 	s := w.typical(a)
 	if s == nil {
 		return 0
 	}
-	if others, ok := s.elsewhere[a.node]; ok {
+	at := place{a.node, a.isFar()}
+	if others, ok := s.elsewhere[at]; ok {
 		return others
 	}
-	here := func(b *attempt) bool { return b.node == a.node }
-	own, others := median(s.all, here), median(s.all, func(b *attempt) bool { return !here(b) })
+	here := func(b *attempt) bool { return place{b.node, b.isFar()} == at }
+	own, others := median(s.all, here), median(s.all, func(b *attempt) bool { return b.node != a.node && b.isFar() == at.far })
 	n, above := 0, 0
 	for _, b := range s.all {
 		if here(b) {
@@ -206,7 +213,7 @@ func (w *world) slowOn(a *attempt) traces.Time {
 	if float64(own) < least*float64(others) || 4*above < 3*n {
 		others = 0
 	}
-	s.elsewhere[a.node] = others
+	s.elsewhere[at] = others
 	return others
 }
 
@@ -309,19 +316,29 @@ func (w *world) moved(a *attempt, whole traces.Time) (s Step, x traces.Time) {
 	}
 	s = a.step(c)
 	s.Load = float64(rate)
-	// The maps of the node that read the same way have read as much in its time, in proportion to the time that they share.
-	read := 0.0
-	for _, b := range a.node.ran {
-		if both := min(a.end, b.end) - max(a.start, b.start); both > 0 && b.bytes > 0 && b.id.Kind == traces.Map &&
-			b.isFar() == a.isFar() && b.level >= traces.LevelNode {
-			read += float64(b.bytes) * float64(both) / float64(b.end-b.start)
+	read := a.beside(func(b *attempt) int64 {
+		if b.id.Kind == traces.Map && b.isFar() == a.isFar() && b.level >= traces.LevelNode {
+			return b.bytes
 		}
-	}
+		return 0
+	})
 	return s, traces.Time(min(read/s.Load*1e9, float64(whole)))
 }
 
+// beside is how many bytes the attempts of a node moved in the time of one of them: its own, and of each other
+// in proportion to the time that they share.
+func (a *attempt) beside(bytes func(*attempt) int64) (sum float64) {
+	for _, b := range a.node.ran {
+		if both := min(a.end, b.end) - max(a.since, b.since); both > 0 {
+			sum += float64(max(0, bytes(b))) * float64(both) / float64(b.end-b.since)
+		}
+	}
+	return sum
+}
+
 // fetched returns how long the reduces of a job had to fetch after the last map, at least: what
-// lay before a link then, of all that came from maps as they ended, and left at the link's rate.
+// lay before a link then, of all that came from maps as they ended, and left at the link's rate. What they
+// write leaves their node, too, if HDFS keeps several replicas.
 func (w *world) fetched(a *attempt, whole traces.Time) (s Step, x traces.Time) {
 	s = a.step(link)
 	j, reduces := a.job, w.groups[a.groups()[0]].all
@@ -354,6 +371,12 @@ func (w *world) fetched(a *attempt, whole traces.Time) (s Step, x traces.Time) {
 	for _, n := range append([]*node{a.node}, w.names...) { // of links that took as long, its own
 		over(string(n.Node), n.link, func(m *node) bool { return m == n })
 		over(n.Rack, w.uplinks[n.Rack], func(m *node) bool { return m.Rack == n.Rack })
+	}
+	if rate := float64(a.node.link); w.copied && rate > 0 {
+		x += traces.Time(min(a.beside(func(b *attempt) int64 { return b.written })/rate*1e9, float64(whole)))
+		if s.Load == 0 {
+			s.Load = rate
+		}
 	}
 	return s, x
 }

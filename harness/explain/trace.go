@@ -29,6 +29,8 @@ type world struct {
 	rooms    map[state.Amounts][]span
 	least    traces.Time // from a submission until the ApplicationMaster is up
 	byCount  bool        // sizes are not known: containers are counted
+	block    traces.Block
+	copied   bool // blocks have several replicas
 }
 
 type job struct {
@@ -68,6 +70,7 @@ type attempt struct {
 	ended       bool
 	outcome     traces.Outcome
 	bytes       int64 // read or fetched; -1: not known
+	written     int64
 	cpuMs       int64
 	shuffled    traces.Time
 	text        string // what Hadoop says of its end
@@ -167,6 +170,9 @@ func (w *world) add(e traces.Event) {
 		w.started(e, now)
 	case *traces.AttemptFinished:
 		w.ended(e, now)
+	case *traces.BlockReplica:
+		w.copied = w.copied || e.Block == w.block
+		w.block = e.Block
 	case *traces.Decision:
 		w.decided[e.ID] = now
 	case *traces.Actuation:
@@ -213,7 +219,7 @@ func (w *world) ended(e *traces.AttemptFinished, now traces.Time) {
 	}
 	a.end, a.ended, a.outcome, a.text, a.cpuMs, a.bytes = now, true, e.Outcome, e.Error, e.Counters.CPUMs, e.Counters.HDFSReadBytes
 	if a.id.Kind == traces.Reduce {
-		a.bytes, a.shuffled = e.Counters.ShuffleBytes, at(e.ShuffleDone)
+		a.bytes, a.written, a.shuffled = e.Counters.ShuffleBytes, e.Counters.HDFSWrittenBytes, at(e.ShuffleDone)
 	}
 }
 
