@@ -20,7 +20,7 @@ type demoOptions struct {
 
 func demoCommand() *cli.Command {
 	o := demoOptions{Options: demo.Options{Lab: lab.Default(), Command: os.Args}}
-	o.Lab.Name = "demo"
+	o.Lab.Name, o.Lab.CDS = "demo", false // the archive takes longer to build than it saves in one short run
 	return command(&cli.Command{
 		Name:  "demo",
 		Usage: "what heddle finds in jobs of a real cluster, in seconds; --hadoop: the whole way once",

@@ -50,9 +50,9 @@ const source = `# The experiment that 'heddle demo' runs.
 name: demo
 workloads:
   - name: wordcount
-    size: 64MiB
-    maps: 8
-    reduces: 2
+    size: 32MiB
+    maps: 4
+    reduces: 1
 models: [yarn]
 repeats: 1
 `

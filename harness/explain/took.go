@@ -21,13 +21,7 @@ type typical struct {
 	all       []*attempt
 	took      traces.Time // the median
 	bytes     int64       // the median; 0: not known of all
-	elsewhere map[place]traces.Time
-}
-
-// place is a node, and whether input came from another one.
-type place struct {
-	node *node
-	far  bool
+	elsewhere map[*node]traces.Time
 }
 
 // How many attempts tell what is typical, and how many times as long something takes that
@@ -79,7 +73,7 @@ func (w *world) measure() {
 		}
 		for _, g := range a.groups() {
 			if w.groups[g] == nil {
-				w.groups[g] = &typical{elsewhere: map[place]traces.Time{}}
+				w.groups[g] = &typical{elsewhere: map[*node]traces.Time{}}
 			}
 			w.groups[g].all = append(w.groups[g].all, a)
 		}
@@ -184,19 +178,18 @@ func median(list []*attempt, is func(*attempt) bool) traces.Time {
 	return took[(len(took)-1)/2]
 }
 
-// slowOn returns what attempts like a, with input as near, typically take on other nodes, if its node is slower:
-// those of its job, or of jobs of its name, took clearly longer there, nearly every one; else 0.
+// slowOn returns what attempts like a typically take on other nodes, if its node is slower: those
+// of its job, or of jobs of its name, took clearly longer there, nearly every one; else 0.
 func (w *world) slowOn(a *attempt) traces.Time {
 	s := w.typical(a)
 	if s == nil {
 		return 0
 	}
-	at := place{a.node, a.isFar()}
-	if others, ok := s.elsewhere[at]; ok {
+	if others, ok := s.elsewhere[a.node]; ok {
 		return others
 	}
-	here := func(b *attempt) bool { return place{b.node, b.isFar()} == at }
-	own, others := median(s.all, here), median(s.all, func(b *attempt) bool { return b.node != a.node && b.isFar() == at.far })
+	here := func(b *attempt) bool { return b.node == a.node }
+	own, others := median(s.all, here), median(s.all, func(b *attempt) bool { return !here(b) })
 	n, above := 0, 0
 	for _, b := range s.all {
 		if here(b) {
@@ -213,7 +206,7 @@ func (w *world) slowOn(a *attempt) traces.Time {
 	if float64(own) < least*float64(others) || 4*above < 3*n {
 		others = 0
 	}
-	s.elsewhere[at] = others
+	s.elsewhere[a.node] = others
 	return others
 }
 
@@ -268,10 +261,12 @@ func (w *world) stray(a *attempt, whole traces.Time) (s Step, x traces.Time) {
 	beyond := func(typical traces.Time) traces.Time {
 		return traces.Time(float64(whole) * (1 - float64(typical)/float64(max(1, a.took))))
 	}
-	if others := w.slowOn(a); others > 0 && others < a.took {
+	s, x = w.moved(a, whole)
+	// A node where all maps read from elsewhere, or from a disk, is not slow if that takes most of what is more.
+	if others := w.slowOn(a); others > 0 && others < a.took && 2*x < beyond(others) {
 		return a.step(slowNode), beyond(others)
 	}
-	if s, x = w.moved(a, whole); float64(x) >= leastIO*float64(whole) {
+	if float64(x) >= leastIO*float64(whole) {
 		return s, x
 	}
 	of := w.typical(a)

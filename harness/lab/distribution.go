@@ -93,7 +93,7 @@ func findDistribution(ctx context.Context, c Config, say func(Event)) (distribut
 		if err != nil {
 			return d, err
 		}
-		fetching := Event{What: "fetching " + set.Name + " with Maven: " + filepath.Base(part.folder)}
+		fetching := Event{What: "fetching " + set.Name + " with Maven, once, 100 MB in all: " + filepath.Base(part.folder)}
 		if err := set.Ensure(ctx, part.folder, func() { say(fetching) }); err != nil {
 			return d, err
 		}
