@@ -415,7 +415,7 @@ func prints(lines []string) *regexp.Regexp {
 func readYAML(b block) error {
 	text := strings.Join(b.lines, "\n") + "\n"
 	has := func(key string) bool { return strings.HasPrefix(text, key) || strings.Contains(text, "\n"+key) }
-	if has("resourceManagers:") {
+	if has("resourceManagers:") || has("machines:") {
 		_, err := config.ParseCluster("page.yaml", []byte(text))
 		return err
 	}
