@@ -35,11 +35,8 @@ func (x *Explanation) Doc(name string, slowest int, as func(string, []Line) doc.
 			as(name, x.All.Lines),
 		}
 		for i, j := range x.Jobs[:min(slowest, len(x.Jobs))] {
-			which := "The slowest job"
-			if i > 0 {
-				which = "Another slow job"
-			}
-			more = append(more, doc.Subheading(fmt.Sprintf("%s, %s %s: %v", which, j.ID, j.Name, j.Completion)), as(name, j.Lines))
+			title := fmt.Sprintf("Slow job %d, %s %s: %v", i+1, j.ID, j.Name, j.Completion)
+			more = append(more, doc.Subheading(title), as(name, j.Lines))
 		}
 	}
 	return d, append(more, doc.Notes(x.Unknown))

@@ -115,26 +115,15 @@ type Step struct {
 // mostJobs is how many jobs an Explanation has.
 const mostJobs = 20
 
-// Reader reads the trace that is to be explained.
-type Reader struct{ w *world }
-
-// New returns a Reader of a trace with the header h.
-func New(h *traces.Header) *Reader { return &Reader{newWorld(h)} }
-
-// Add takes the next event into account. The events must come in the order of a finished
-// trace. Add keeps none of them.
-func (r *Reader) Add(e traces.Event) { r.w.add(e) }
-
 // Explain explains what was read. ok is false if no job of the trace ended.
-func (r *Reader) Explain() (x *Explanation, ok bool) {
-	w := r.w
+func (w *Reader) Explain() (x *Explanation, ok bool) {
 	last := w.finish()
 	if last == nil {
 		return nil, false
 	}
 	x = &Explanation{Makespan: Ns(last.ended - w.begin), Begin: w.begin, Unknown: w.unknown()}
 	x.Steps, x.Lines = w.path(last, w.begin, nil)
-	list := slices.DeleteFunc(slices.Clone(w.order), func(j *job) bool { return !j.hasEnd || j.ended < j.submitted })
+	list := slices.DeleteFunc(slices.Clone(w.order), func(j *job) bool { return j.ended == -never || j.ended < j.submitted })
 	slices.SortStableFunc(list, func(a, b *job) int { return cmp.Compare(b.ended-b.submitted, a.ended-a.submitted) })
 	all := Job{}
 	for i, j := range list {
@@ -154,7 +143,7 @@ func (r *Reader) Explain() (x *Explanation, ok bool) {
 }
 
 // path returns the critical path from the end of a job back to a time, through all jobs or only one.
-func (w *world) path(j *job, from traces.Time, only *job) ([]Step, []Line) {
+func (w *Reader) path(j *job, from traces.Time, only *job) ([]Step, []Line) {
 	k := walk{w: w, at: j.ended, floor: from, only: only, seen: map[*attempt]bool{}}
 	k.job(j)
 	return k.steps, w.lines(k.steps, Ns(j.ended-from))

@@ -17,8 +17,8 @@ type node struct {
 	slowed     []traces.Time
 	losses     []*attempt
 	sizes      []traces.NodeCapacity
-	ran        []*attempt // by start
-	free       []level    // by time
+	ran        []*attempt
+	free       []level // by time
 	busy       *sharing
 }
 
@@ -38,7 +38,7 @@ const handOverMost = traces.Time(3e9)
 // unlimited is more than anything takes, and all of what a lost node has.
 const unlimited = math.MaxInt64 / 4
 
-func (w *world) changed(e traces.Event, now traces.Time) {
+func (w *Reader) changed(e traces.Event, now traces.Time) {
 	switch e := e.(type) {
 	case *traces.NodeUp:
 		n := w.node(e.Node)
@@ -76,7 +76,7 @@ func (n *node) lostIn(from, to traces.Time) traces.Time {
 }
 
 // needs is what the container of an attempt takes. A speculative one takes no slot.
-func (w *world) needs(a *attempt) state.Amounts {
+func (w *Reader) needs(a *attempt) state.Amounts {
 	if w.byCount {
 		return state.Amounts{1}
 	}
@@ -91,13 +91,13 @@ func (w *world) needs(a *attempt) state.Amounts {
 	return n
 }
 
-func (w *world) countsCores() bool {
+func (w *Reader) countsCores() bool {
 	return w.header.Origin == traces.Simulated ||
 		strings.HasSuffix(w.header.Settings["yarn.scheduler.capacity.resource-calculator"], "DominantResourceCalculator")
 }
 
 // capacity is what a node has for containers.
-func (w *world) capacity(bytes int64, vcores int32) state.Amounts {
+func (w *Reader) capacity(bytes int64, vcores int32) state.Amounts {
 	a := state.Amounts{min(bytes, unlimited/2), unlimited, unlimited, unlimited}
 	if w.countsCores() && vcores > 0 {
 		a[1] = int64(vcores)
@@ -109,22 +109,19 @@ func (w *world) capacity(bytes int64, vcores int32) state.Amounts {
 }
 
 // fill finds out what each node had free over time.
-func (w *world) fill() {
+func (w *Reader) fill() {
 	for _, a := range w.ends {
 		a.node.ran = append(a.node.ran, a)
 		w.byCount = w.byCount || a.node.MemoryBytes <= 0 || a.job.bytes[a.id.Kind&1] <= 0
-	}
-	for _, n := range w.names {
-		slices.SortStableFunc(n.ran, func(a, b *attempt) int { return cmp.Compare(a.start, b.start) })
 	}
 	changes := map[*node][]change{}
 	for _, a := range w.takers {
 		if a.isAttempt() {
 			a.need = w.needs(a)
-		} else if w.byCount && a.master {
-			continue
 		}
-		changes[a.node] = append(changes[a.node], change{a.start, a.need, a}, change{a.end, state.Amounts{}.Minus(a.need), nil})
+		if !a.master || !w.byCount {
+			changes[a.node] = append(changes[a.node], change{a.start, a.need, a}, change{a.end, state.Amounts{}.Minus(a.need), nil})
+		}
 	}
 	for _, n := range w.names {
 		n.fill(w, changes[n])
@@ -140,7 +137,7 @@ type change struct {
 
 // fill fills the list of what the node had free. A node of which the trace says nothing, or less than was
 // taken at once, has as much as that.
-func (n *node) fill(w *world, list []change) {
+func (n *node) fill(w *Reader, list []change) {
 	has := w.capacity(n.MemoryBytes, n.VCores)
 	if w.byCount {
 		has = state.Amounts{0, unlimited, unlimited, unlimited}
@@ -188,7 +185,7 @@ func b2i(b bool) int {
 // reserve counts the room of an attempt that starts now, at the end of the list, as taken from when
 // there was room for it: it was on its way. It does so for the time of a hand-over at most
 // before the start, or before the decision if that is known.
-func (n *node) reserve(w *world, a *attempt) {
+func (n *node) reserve(w *Reader, a *attempt) {
 	given, known := w.bound[a.id]
 	if known = known && given <= a.start; !known {
 		given = a.start
@@ -212,7 +209,7 @@ func (n *node) reserve(w *world, a *attempt) {
 
 // roomSince returns since when, up to t, some worker had room for a container all the time. It is t if
 // none had right before t.
-func (w *world) roomSince(need state.Amounts, t traces.Time) traces.Time {
+func (w *Reader) roomSince(need state.Amounts, t traces.Time) traces.Time {
 	list, ok := w.rooms[need]
 	if !ok && len(w.rooms) < mostSizes {
 		list = w.roomFor(&need)
@@ -229,7 +226,7 @@ func (w *world) roomSince(need state.Amounts, t traces.Time) traces.Time {
 const mostSizes = 16
 
 // roomFor lists the times in which some worker has room for a container.
-func (w *world) roomFor(need *state.Amounts) (list []span) {
+func (w *Reader) roomFor(need *state.Amounts) (list []span) {
 	var all []span
 	for _, n := range w.names {
 		if !n.Worker || len(n.ran) == 0 && (w.byCount || n.MemoryBytes <= 0) {

@@ -8,7 +8,7 @@ import (
 
 // walk goes backwards through a trace, from what ended to what that waited for.
 type walk struct {
-	w     *world
+	w     *Reader
 	only  *job        // nil: through all jobs
 	waits *job        // maps of which wait for the attempt that the walk is at
 	at    traces.Time // up to where it has come
@@ -267,19 +267,18 @@ func (k *walk) before(j *job) (before *job) {
 	if k.at > j.submitted { // the walk was led to where it had been
 		return nil
 	}
-	s := Step{Cause: submittedLate, Job: j.id}
 	for _, o := range k.w.order {
-		switch {
-		case o == j || o.submitted >= k.at:
-		case !o.hasEnd || o.ended > k.at:
-			k.to(k.floor, s)
-			return nil
-		case before == nil || o.ended > before.ended:
+		if o != j && o.submitted < k.at && (before == nil || o.ended > before.ended) {
 			before = o
 		}
 	}
-	if before != nil {
-		k.to(before.ended, s)
+	if before == nil {
+		return nil
 	}
+	until := before.ended
+	if until > k.at {
+		before, until = nil, k.floor
+	}
+	k.to(until, Step{Cause: submittedLate, Job: j.id})
 	return before
 }

@@ -19,7 +19,7 @@ func (t Ns) MarshalJSON() ([]byte, error) {
 func (t Ns) String() string { return strconv.FormatFloat(float64(t)/1e9, 'f', 1, 64) + " s" }
 
 // lines adds up the steps by cause: causes first, then what must be.
-func (w *world) lines(steps []Step, whole Ns) (list []Line) {
+func (w *Reader) lines(steps []Step, whole Ns) (list []Line) {
 	by := map[Cause][]Step{}
 	for _, s := range steps {
 		by[s.Cause] = append(by[s.Cause], s)
@@ -139,7 +139,7 @@ var says = map[Cause]struct {
 }
 
 // fillIn puts into sentences what some steps of a cause were, in the words of their Hadoop.
-func (w *world) fillIn(l *Line, steps []Step) {
+func (w *Reader) fillIn(l *Line, steps []Step) {
 	x := longest(steps)
 	span := x.To - x.From
 	worst, on := top(steps, func(s Step) string { return string(s.Node) })
@@ -164,7 +164,7 @@ func (s Step) task() string {
 	return fmt.Sprintf("%s%d of %s", s.Attempt.Kind.Letter(), s.Attempt.Index, s.Attempt.Job)
 }
 
-func (w *world) notKnown(x Step) string {
+func (w *Reader) notKnown(x Step) string {
 	j := w.jobs[x.Job]
 	switch {
 	case j == nil:
@@ -178,7 +178,7 @@ func (w *world) notKnown(x Step) string {
 }
 
 // unknown lists what the trace does not tell.
-func (w *world) unknown() (list []string) {
+func (w *Reader) unknown() (list []string) {
 	if w.byCount {
 		list = append(list, w.order[0].id.Words("the trace does not say how much memory nodes or containers have: a node counts as full if as "+
 			"many attempts run there as ever ran at once"))

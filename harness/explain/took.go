@@ -51,7 +51,7 @@ func (a *attempt) groups() []group {
 }
 
 // measure finds out what is typical of attempts, and how many compute at once.
-func (w *world) measure() {
+func (w *Reader) measure() {
 	for _, a := range w.ends {
 		a.since = a.start
 		if m := a.lastMap(a.end); m != nil {
@@ -154,7 +154,7 @@ func (a *attempt) shared(from, to traces.Time) (lost traces.Time, load float64) 
 }
 
 // typical returns the attempts with which one is compared; nil: there are too few.
-func (w *world) typical(a *attempt) *typical {
+func (w *Reader) typical(a *attempt) *typical {
 	for _, g := range a.groups() {
 		if s := w.groups[g]; s != nil && len(s.all) >= enough {
 			return s
@@ -180,7 +180,7 @@ func median(list []*attempt, is func(*attempt) bool) traces.Time {
 
 // slowOn returns what attempts like a typically take on other nodes, if its node is slower: those
 // of its job, or of jobs of its name, took clearly longer there, nearly every one; else 0.
-func (w *world) slowOn(a *attempt) traces.Time {
+func (w *Reader) slowOn(a *attempt) traces.Time {
 	s := w.typical(a)
 	if s == nil {
 		return 0
@@ -257,7 +257,7 @@ func (j *job) reducesBeside(from, to traces.Time) float64 {
 
 // stray says why an attempt took longer than it must, and by how much; 0: it did not. What it
 // takes is compared without what it lost by sharing cores, since that differs from time to time.
-func (w *world) stray(a *attempt, whole traces.Time) (s Step, x traces.Time) {
+func (w *Reader) stray(a *attempt, whole traces.Time) (s Step, x traces.Time) {
 	beyond := func(typical traces.Time) traces.Time {
 		return traces.Time(float64(whole) * (1 - float64(typical)/float64(max(1, a.took))))
 	}
@@ -292,7 +292,7 @@ func (a *attempt) isFar() bool { return a.id.Kind == traces.Map && a.level > tra
 
 // moved returns how long it took at least to move the bytes that an attempt read, over the disk or
 // link that took longest.
-func (w *world) moved(a *attempt, whole traces.Time) (s Step, x traces.Time) {
+func (w *Reader) moved(a *attempt, whole traces.Time) (s Step, x traces.Time) {
 	switch {
 	case a.bytes <= 0:
 		return s, 0
@@ -334,7 +334,7 @@ func (a *attempt) beside(bytes func(*attempt) int64) (sum float64) {
 // fetched returns how long the reduces of a job had to fetch after the last map, at least: what
 // lay before a link then, of all that came from maps as they ended, and left at the link's rate. What they
 // write leaves their node, too, if HDFS keeps several replicas.
-func (w *world) fetched(a *attempt, whole traces.Time) (s Step, x traces.Time) {
+func (w *Reader) fetched(a *attempt, whole traces.Time) (s Step, x traces.Time) {
 	s = a.step(link)
 	j, reduces := a.job, w.groups[a.groups()[0]].all
 	first := slices.MinFunc(reduces, func(a, b *attempt) int { return cmp.Compare(a.start, b.start) }).start
@@ -377,7 +377,7 @@ func (w *world) fetched(a *attempt, whole traces.Time) (s Step, x traces.Time) {
 }
 
 // lostStep is the time of an attempt that did not succeed.
-func (w *world) lostStep(a *attempt) Step {
+func (w *Reader) lostStep(a *attempt) Step {
 	says := func(what string) bool { return strings.Contains(a.text, what) }
 	switch {
 	case says(traces.KilledForMaps):
@@ -402,7 +402,7 @@ func (w *world) lostStep(a *attempt) Step {
 
 // besideStep is the time in which an attempt ran alone that was slow, before a speculative one
 // started beside it.
-func (w *world) besideStep(a *attempt) Step {
+func (w *Reader) besideStep(a *attempt) Step {
 	s := a.step(speculation)
 	s.Other = a.before.id
 	if others := w.slowOn(a.before); others > 0 {

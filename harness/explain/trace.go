@@ -9,8 +9,8 @@ import (
 	"heddle/traces"
 )
 
-// world is a trace in memory.
-type world struct {
+// Reader is the trace that is to be explained, in memory.
+type Reader struct {
 	header   *traces.Header
 	begin    traces.Time
 	last     traces.Time // of the events
@@ -36,8 +36,7 @@ type world struct {
 type job struct {
 	id               traces.JobID
 	name             string
-	submitted, ended traces.Time
-	hasEnd           bool
+	submitted, ended traces.Time // ended: -never, if the trace does not say
 	outcome          traces.Outcome
 	masters          []*attempt // its ApplicationMasters
 	later            bool       // the first of them that the trace has is not the job's first
@@ -89,8 +88,9 @@ const never = -1 << 60
 // at returns a time between these.
 func at(t traces.Time) traces.Time { return max(never, min(t, -never)) }
 
-func newWorld(h *traces.Header) *world {
-	w := &world{
+// New returns a Reader of a trace with the header h.
+func New(h *traces.Header) *Reader {
+	w := &Reader{
 		header: h, nodes: map[traces.Node]*node{}, jobs: map[traces.JobID]*job{}, tasks: map[traces.Task]*task{},
 		attempts: map[traces.Attempt]*attempt{},
 		decided:  map[int64]traces.Time{}, bound: map[traces.Attempt]traces.Time{}, groups: map[group]*typical{},
@@ -112,7 +112,7 @@ func newWorld(h *traces.Header) *world {
 	return w
 }
 
-func (w *world) node(name traces.Node) *node {
+func (w *Reader) node(name traces.Node) *node {
 	n := w.nodes[name]
 	if n == nil {
 		n = &node{NodeFacts: traces.NodeFacts{Node: name, Worker: name != ""}}
@@ -122,25 +122,26 @@ func (w *world) node(name traces.Node) *node {
 	return n
 }
 
-func (w *world) job(id traces.JobID) *job {
+func (w *Reader) job(id traces.JobID) *job {
 	j := w.jobs[id]
 	if j == nil {
-		j = &job{id: id}
+		j = &job{id: id, ended: -never}
 		w.jobs[id] = j
 		w.order = append(w.order, j)
 	}
 	return j
 }
 
-func (w *world) task(id traces.Task) *task {
+func (w *Reader) task(id traces.Task) *task {
 	if w.tasks[id] == nil {
 		w.tasks[id] = &task{scheduled: never}
 	}
 	return w.tasks[id]
 }
 
-// add takes the next event into account.
-func (w *world) add(e traces.Event) {
+// Add takes the next event into account. The events must come in the order of a finished
+// trace. Add keeps none of them.
+func (w *Reader) Add(e traces.Event) {
 	now := at(e.At())
 	w.last = max(w.last, now)
 	switch e := e.(type) {
@@ -161,7 +162,7 @@ func (w *world) add(e traces.Event) {
 		j.masters, w.takers = append(j.masters, m), append(w.takers, m)
 	case *traces.JobFinished:
 		j := w.job(e.Job)
-		j.ended, j.hasEnd, j.outcome = now, true, e.Outcome
+		j.ended, j.outcome = now, e.Outcome
 		w.masterEnds(j, now)
 	case *traces.TaskScheduled:
 		t := w.task(e.Task)
@@ -184,13 +185,13 @@ func (w *world) add(e traces.Event) {
 }
 
 // masterEnds ends the time in which the ApplicationMaster of a job takes room.
-func (w *world) masterEnds(j *job, now traces.Time) {
+func (w *Reader) masterEnds(j *job, now traces.Time) {
 	if n := len(j.masters); n > 0 {
 		j.masters[n-1].end = min(j.masters[n-1].end, now)
 	}
 }
 
-func (w *world) started(e *traces.AttemptStarted, now traces.Time) *attempt {
+func (w *Reader) started(e *traces.AttemptStarted, now traces.Time) *attempt {
 	if w.attempts[e.Attempt] != nil {
 		return nil // it starts again, which cannot be
 	}
@@ -204,7 +205,7 @@ func (w *world) started(e *traces.AttemptStarted, now traces.Time) *attempt {
 	return a
 }
 
-func (w *world) ended(e *traces.AttemptFinished, now traces.Time) {
+func (w *Reader) ended(e *traces.AttemptFinished, now traces.Time) {
 	a := w.attempts[e.Attempt]
 	if a == nil && e.Unlaunched {
 		since := now
@@ -224,11 +225,11 @@ func (w *world) ended(e *traces.AttemptFinished, now traces.Time) {
 }
 
 // finish sorts what was read, and returns the job that ended last; nil: none did.
-func (w *world) finish() (last *job) {
+func (w *Reader) finish() (last *job) {
 	w.begin = w.last
 	for _, j := range w.order {
 		w.begin = min(w.begin, j.submitted)
-		if !j.hasEnd {
+		if j.ended == -never {
 			continue
 		}
 		if last == nil || j.ended > last.ended {
@@ -249,9 +250,8 @@ func (w *world) finish() (last *job) {
 		}
 	}
 	w.takers = append(w.takers, w.ends...)
-	for _, list := range [][]*attempt{w.ends, w.takers} {
-		slices.SortStableFunc(list, func(a, b *attempt) int { return cmp.Or(cmp.Compare(a.end, b.end), cmp.Compare(a.start, b.start)) })
-	}
+	slices.SortStableFunc(w.takers, func(a, b *attempt) int { return cmp.Or(cmp.Compare(a.end, b.end), cmp.Compare(a.start, b.start)) })
+	w.ends = slices.DeleteFunc(slices.Clone(w.takers), func(a *attempt) bool { return !a.isAttempt() })
 	for _, a := range w.ends {
 		if j, kind := a.job, a.id.Kind&1; a.ended {
 			j.ends, j.ran[kind] = append(j.ends, a), append(j.ran[kind], a)
@@ -296,7 +296,7 @@ const (
 )
 
 // ask finds out when an attempt was asked for, and why not before.
-func (w *world) ask(a *attempt) {
+func (w *Reader) ask(a *attempt) {
 	j, t := a.job, w.task(a.id.Task)
 	a.asked = j.submitted
 	later := func(t traces.Time, why reason, before *attempt) {
