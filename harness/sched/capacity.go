@@ -103,11 +103,15 @@ var capacityInfo = Info{
 		if sum > 100 {
 			return nil, fmt.Errorf("capacities: %v percent in all, want at most 100", sum)
 		}
-		return PerNode{&capacity{
+		m := &capacity{
 			capacities: a.Table("capacities"), maxCapacities: a.Table("maxCapacities"), fairOrder: a.Text("order") == "fair",
 			nodeLocalityDelay: a.Int("nodeLocalityDelay"), rackLocalityAdditionalDelay: a.Int("rackLocalityAdditionalDelay"),
 			rackLocalityFullReset: a.Bool("rackLocalityFullReset"), offSwitchPerHeartbeat: int(a.Int("offSwitchPerHeartbeat")),
-		}}, nil
+		}
+		if m.order.ofQueue = m.queueKey; m.fairOrder {
+			m.order.key = func(v *state.View, id state.JobID) float64 { return float64(v.Used(id).MemoryMB) }
+		}
+		return PerNode{m}, nil
 	},
 }
 
@@ -119,13 +123,8 @@ func (m *capacity) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 	}
 	m.know(v)
 	m.Begin(traces.WaitOffers)
-	var by *shares
-	if len(m.queues) > 1 || m.fairOrder {
-		by = &m.order
-	}
-	var jobs ordered
-	for jobs.begin(v, by); ; {
-		id, ok := jobs.next()
+	for m.order.start(v); ; {
+		id, ok := m.order.next()
 		if !ok {
 			return Pick{}, false
 		}
@@ -265,21 +264,9 @@ func (m *capacity) queueKey(v *state.View, q state.QueueID) queueKey {
 	return queueKey{ratio: float64(v.QueueUsed(q).MemoryMB) / m.queues[q].guaranteed}
 }
 
-// The method key returns the number by which the jobs of a queue are sorted;
-// the job with the lowest number is served first.
-func (m *capacity) key(v *state.View, id state.JobID) float64 {
-	if m.fairOrder {
-		return float64(v.Used(id).MemoryMB)
-	}
-	return -float64(v.Priority(id))
-}
-
 // The method know computes the guaranteed and largest shares of queues that
 // were created since the method's last call.
 func (m *capacity) know(v *state.View) {
-	if m.order.key == nil {
-		m.order.key, m.order.ofQueue = m.key, m.queueKey
-	}
 	if len(m.queues) == v.Queues() {
 		return
 	}

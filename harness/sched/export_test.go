@@ -8,8 +8,8 @@ import "heddle/harness/state"
 // Shares keeps jobs sorted.
 type Shares = shares
 
-// NewShares sorts jobs by a key, in queues by a key, or as one queue if ofQueue is
-// nil.
+// NewShares sorts jobs by a key, or in FIFO order if key is nil; in queues by a key, or as
+// one queue if ofQueue is nil.
 func NewShares(key func(*state.View, state.JobID) float64, ofQueue func(*state.View, state.QueueID) (served bool, ratio float64)) *Shares {
 	if ofQueue == nil {
 		return &shares{key: key, together: true}

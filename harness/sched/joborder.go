@@ -13,13 +13,8 @@ type FIFOWalk struct {
 
 // FIFOOrder begins a walk through the jobs with a waiting task. It allocates
 // nothing. The walk is over when the View changes.
-func FIFOOrder(v *state.View) (w FIFOWalk) {
-	w.begin(v)
-	return w
-}
-
-func (w *FIFOWalk) begin(v *state.View) {
-	w.v, w.maps, w.reduces = v, v.WaitingJobs(state.Map), v.WaitingJobs(state.Reduce)
+func FIFOOrder(v *state.View) FIFOWalk {
+	return FIFOWalk{v, v.WaitingJobs(state.Map), v.WaitingJobs(state.Reduce)}
 }
 
 // Next returns the next job in FIFO order, or false if no job is left.
@@ -68,7 +63,7 @@ func (o *ordered) begin(v *state.View, by *shares) {
 	if o.shares = by; by != nil {
 		by.start(v)
 	} else {
-		o.fifo.begin(v)
+		o.fifo = FIFOOrder(v)
 	}
 }
 

@@ -9,13 +9,14 @@ import "heddle/harness/state"
 // task's start or end costs a few steps in a heap.
 type shares struct {
 	// The method key returns the number by which jobs are sorted, the lowest
-	// first. If the field together is true, all jobs are sorted as one queue.
+	// first; nil: the jobs of a queue go in FIFO order. If the field together is
+	// true, all jobs are sorted as one queue.
 	key      func(v *state.View, id state.JobID) float64
 	together bool
 	// ofQueue computes the key by which queues are sorted, with ties by first
 	// use; nil if there is only one queue. The key may depend on what the queue
-	// uses and on the cluster's total resources. If anything else that it
-	// depends on changes, the field stale must be set.
+	// uses and, if there is a key, on the cluster's total resources. If anything
+	// else that it depends on changes, the field stale must be set.
 	ofQueue func(v *state.View, q state.QueueID) queueKey
 	stale   bool // true: the sort keys of all queues must be computed again, for instance after a queue was created
 
@@ -34,6 +35,10 @@ type shares struct {
 	turn  int
 	heap  *jobHeap
 	front []int32
+
+	// Without a key, the jobs of the present queue that may come next.
+	v    *state.View
+	fifo []state.JobID
 }
 
 // queueUse is a queue with its sort key, and the resources in use for which
@@ -79,41 +84,45 @@ func (a keyed) before(b keyed) bool { return a.key < b.key || a.key == b.key && 
 // start begins a walk through the jobs, after it has brought all sort keys up
 // to date.
 func (o *shares) start(v *state.View) {
-	anew := o.follow(v) || o.stale
+	anew, queues := o.stale, v.Queues()
+	if o.key != nil {
+		anew, queues = o.follow(v) || anew, len(o.queues)
+	}
 	o.stale = false
-	for q := state.QueueID(len(o.sorted)); int(q) < len(o.queues); q++ {
+	for q := state.QueueID(len(o.sorted)); int(q) < queues; q++ {
 		o.sorted, anew = append(o.sorted, queueUse{queue: q}), true
 	}
 	if o.ofQueue != nil {
 		o.sortQueues(v, anew)
 	}
-	o.turn, o.front = 0, o.front[:0]
+	o.turn, o.front, o.v, o.fifo = 0, o.front[:0], v, nil
 }
 
 // sortQueues computes the sort keys of the queues whose use has changed, or of
-// all queues if anew is true. Then it sorts them by insertion, which is fast
+// all queues if anew is true. It sorts them by insertion as it goes, which is fast
 // because few queues have moved since the last sort.
 func (o *shares) sortQueues(v *state.View, anew bool) {
-	for i := range o.sorted {
-		x := &o.sorted[i]
+	sorted := o.sorted
+	for i := range sorted {
+		x := &sorted[i]
 		if used := v.QueueUsed(x.queue); anew || used != x.used {
 			x.used, x.key = used, o.ofQueue(v, x.queue)
 		}
-	}
-	for i := 1; i < len(o.sorted); i++ {
-		if o.sorted[i].before(&o.sorted[i-1]) {
-			x := o.sorted[i]
-			at := i
-			for ; at > 0 && x.before(&o.sorted[at-1]); at-- {
-				o.sorted[at] = o.sorted[at-1]
+		if i > 0 && x.before(&sorted[i-1]) {
+			moved, at := *x, i
+			for ; at > 0 && moved.before(&sorted[at-1]); at-- {
+				sorted[at] = sorted[at-1]
 			}
-			o.sorted[at] = x
+			sorted[at] = moved
 		}
 	}
 }
 
 // next returns the next job, lowest share first, or false if no job is left.
 func (o *shares) next() (state.JobID, bool) {
+	if o.key == nil {
+		return o.nextInQueue()
+	}
 	for len(o.front) == 0 {
 		if o.turn == len(o.sorted) {
 			return state.None, false
@@ -140,6 +149,23 @@ func (o *shares) next() (state.JobID, bool) {
 		}
 	}
 	return heap[at].job, true
+}
+
+// nextInQueue is next without a key.
+func (o *shares) nextInQueue() (state.JobID, bool) {
+	for {
+		for i, id := range o.fifo {
+			if o.v.Waiting(id, state.Map)+o.v.Waiting(id, state.Reduce) > 0 {
+				o.fifo = o.fifo[i+1:]
+				return id, true
+			}
+		}
+		if o.turn == len(o.sorted) {
+			return state.None, false
+		}
+		o.fifo = o.v.WaitingIn(o.sorted[o.turn].queue)
+		o.turn++
+	}
 }
 
 // sink replaces the first entry of the heap front by x and restores the heap's

@@ -32,7 +32,8 @@ func TestSharesFollow(t *testing.T) {
 		before := func(v *state.View, a, b state.QueueID) bool {
 			return cmp.Or(cmp.Compare(v.QueueUsed(a).MemoryMB, v.QueueUsed(b).MemoryMB), cmp.Compare(a, b)) < 0
 		}
-		orders := []*sched.Shares{sched.NewShares(key, ofQueue), sched.NewShares(key, nil)}
+		orders := []*sched.Shares{sched.NewShares(key, ofQueue), sched.NewShares(nil, ofQueue), sched.NewShares(key, nil)}
+		keys := []func(*state.View, state.JobID) float64{key, func(v *state.View, id state.JobID) float64 { return -float64(v.Priority(id)) }, key}
 		for range rapid.IntRange(1, 12).Draw(t, "rounds") {
 			for range rapid.IntRange(0, 6).Draw(t, "steps") {
 				w.Step(t)
@@ -59,13 +60,13 @@ func TestSharesFollow(t *testing.T) {
 			}
 			for i, o := range orders {
 				slices.SortFunc(want, func(a, b state.JobID) int {
-					if qa, qb := w.View.Queue(a), w.View.Queue(b); qa != qb && i == 0 {
+					if qa, qb := w.View.Queue(a), w.View.Queue(b); qa != qb && i < 2 {
 						if before(w.View, qa, qb) {
 							return -1
 						}
 						return 1
 					}
-					return cmp.Or(cmp.Compare(key(w.View, a), key(w.View, b)), cmp.Compare(a, b))
+					return cmp.Or(cmp.Compare(keys[i](w.View, a), keys[i](w.View, b)), cmp.Compare(a, b))
 				})
 				if got := o.Walk(w.View); !slices.Equal(got, want) {
 					t.Fatalf("walk %v, want %v", got, want)

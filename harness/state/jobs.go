@@ -165,7 +165,7 @@ func (s *State) Submit(spec *JobSpec) (JobID, error) {
 	}
 	j := &s.jobs[id]
 	if int(j.queue) == len(s.queues) {
-		s.queues = append(s.queues, Resource{})
+		s.queues, s.queued = append(s.queues, Resource{}), append(s.queued, nil)
 	}
 	if j.weight == 0 {
 		j.weight = 1
@@ -277,7 +277,7 @@ func (s *State) EndJob(id JobID) {
 func (s *State) SetPriority(id JobID, priority int32) {
 	j := &s.jobs[id]
 	for k := range s.waiting {
-		if i, ok := s.find(Kind(k), id); ok {
+		if i, ok := s.find(s.waiting[k], id); ok {
 			s.delist(Kind(k), i)
 		}
 	}
@@ -293,11 +293,15 @@ func (s *State) SetPriority(id JobID, priority int32) {
 // listWaiting puts a job into the list of jobs with a waiting task of kind k,
 // or removes it from that list, according to its number of waiting tasks.
 func (s *State) listWaiting(id JobID, k Kind) {
-	i, in := s.find(k, id)
+	i, in := s.find(s.waiting[k], id)
 	switch wants := s.jobs[id].counts[k].waiting > 0; {
 	case wants && !in:
 		s.noteChange(id)
 		s.waiting[k] = slices.Insert(s.waiting[k], i, id)
+		ofQueue := &s.queued[s.jobs[id].queue]
+		if i, in = s.find(*ofQueue, id); !in {
+			*ofQueue = slices.Insert(*ofQueue, i, id)
+		}
 		if k == Map && s.jobs[id].unhosted {
 			s.unhosted++
 		}
@@ -310,10 +314,16 @@ func (s *State) listWaiting(id JobID, k Kind) {
 // delist removes the job at position i from the list of jobs with a waiting
 // task of kind k.
 func (s *State) delist(k Kind, i int) {
-	if k == Map && s.jobs[s.waiting[k][i]].unhosted {
+	id := s.waiting[k][i]
+	if k == Map && s.jobs[id].unhosted {
 		s.unhosted--
 	}
 	s.waiting[k] = slices.Delete(s.waiting[k], i, i+1)
+	if _, in := s.find(s.waiting[1-k], id); !in {
+		ofQueue := &s.queued[s.jobs[id].queue]
+		i, _ = s.find(*ofQueue, id)
+		*ofQueue = slices.Delete(*ofQueue, i, i+1)
+	}
 }
 
 // prioritize records that some job has a priority other than 0. From then on,
@@ -323,10 +333,10 @@ func (s *State) prioritize() {
 	s.near = [nearnesses]near{}
 }
 
-// find returns a job's position in the list of jobs with a waiting task of kind
-// k, which is in FIFO order. It also returns whether the job is in the list.
-func (s *State) find(k Kind, id JobID) (int, bool) {
-	return slices.BinarySearchFunc(s.waiting[k], id, func(a, b JobID) int {
+// find returns a job's position in a list of jobs in FIFO order. It also returns
+// whether the job is in the list.
+func (s *State) find(list []JobID, id JobID) (int, bool) {
+	return slices.BinarySearchFunc(list, id, func(a, b JobID) int {
 		if p := cmp.Compare(s.jobs[b].priority, s.jobs[a].priority); p != 0 {
 			return p
 		}

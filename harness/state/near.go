@@ -68,7 +68,7 @@ func (v *View) AnyUnhosted() bool { return v.s.unhosted > 0 }
 // Place returns a job's position, from 0, in FIFO order among the jobs with a
 // waiting task of kind k.
 func (v *View) Place(id JobID, k Kind) int {
-	i, _ := v.s.find(k, id)
+	i, _ := v.s.find(v.s.waiting[k], id)
 	return i
 }
 

@@ -129,6 +129,7 @@ type State struct {
 	active       []JobID
 	waiting      [2][]JobID // by kind of task: jobs with a waiting task, in FIFO order
 	queues       []Resource // by queue: memory and cores that its jobs use
+	queued       [][]JobID  // by queue: its jobs with a waiting task of any kind, in FIFO order
 	changes      [256]JobID // ring buffer of the jobs whose resources, priority or waiting tasks changed last, for View.Changes
 	changed      uint64     // number of changes of jobs' resources, priority or waiting tasks so far, for View.Changes
 	reservations []reservation

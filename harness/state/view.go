@@ -170,6 +170,10 @@ func (v *View) WaitingJobs(k Kind) []JobID {
 	return v.s.waiting[k]
 }
 
+// WaitingIn returns the jobs of a queue with a waiting task of any kind, even of one
+// that the View hides, in FIFO order.
+func (v *View) WaitingIn(q QueueID) []JobID { return v.s.queued[q] }
+
 // Changes returns the jobs whose resources, priority or waiting tasks changed
 // after the version in the parameter since, appended to the slice in the
 // parameter to. A job may appear more than once. Changes also returns the
