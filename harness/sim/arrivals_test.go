@@ -72,7 +72,7 @@ func TestArrivals(t *testing.T) {
 	var e kernel.Events
 	var b jobs
 	var v arrivals
-	e.Reset(0)
+	e.Reset(0, evRead)
 	b.begin(s.View(), &Costs{}, 1, false)
 	if err := v.begin(&Jobs{List: list}, &e, &b); err != nil {
 		t.Fatal(err)

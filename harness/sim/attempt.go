@@ -20,6 +20,7 @@ type attempts struct {
 	load    *load // nil: nobody wants samples of the nodes' load
 	fetches fetching
 	table
+	booked      bookings
 	running     int
 	maps        int     // of those that run
 	failing     float64 // share of attempts that fail, from the most recent fault of kind AttemptsFail
@@ -31,8 +32,10 @@ type attempts struct {
 func (at *attempts) begin(b *base, am *masters, c *caches, l *load) {
 	_, uses := sched.As[sched.UsesMapOutput](b.Model)
 	at.fetches.begin(b, &at.table)
+	at.booked.begin(&b.Config, len(b.nodes.list))
 	*at = attempts{
-		base: b, masters: am, caches: c, load: l, fetches: at.fetches, table: table{at.list[:0], at.flows[:0], at.rest[:0], at.idle[:0]},
+		base: b, masters: am, caches: c, load: l, fetches: at.fetches, booked: at.booked,
+		table: table{at.list[:0], at.flows[:0], at.rest[:0], at.idle[:0]},
 		timed: b.Speculation != NoSpeculation || b.Ended != nil, keepsOutput: b.NodeFetches || uses,
 	}
 }
@@ -85,7 +88,8 @@ type rest struct {
 	endMs    int32 // if attempts.timed: time from startMs until the attempt's computing ends, if this time is known
 	readFrom int32 // if attempts.timed: time from startMs until a map began to read its input
 	readTo   int32 // if attempts.timed: time from startMs until the attempt had its input, and began to compute
-	// of an attempt that is marked waitsForMaps: index in attempts.list of the next in the job's list of these; -1: it is the last
+	// of an attempt that is marked waitsForMaps: index in attempts.list of the next in the job's list of these; -1: it is the last.
+	// Of one that is booked: the next of its booking
 	next  int32
 	other int32 // of an attempt that is marked doubled: index in attempts.list of the other attempt at the same task, or asked
 }
@@ -103,6 +107,7 @@ const (
 	rerun
 	traced // its start is written to the simulation's trace
 	dead   // its node was lost, whether or not the ResourceManager has noticed the loss
+	booked // its times are known, see bookings; its phase is write from its launch on
 )
 
 // is reports whether an attempt has a mark.
@@ -147,11 +152,9 @@ func (at *attempts) launch(slot int32, k state.Kind, t state.TaskID, n state.Nod
 			a.level = at.nodes.level(of(j.replicas, int32(t)), n)
 		}
 		at.r.SplitMaps[a.split]++
-	}
-	at.running++
-	if k == state.Map {
 		at.maps++
 	}
+	at.running++
 	if x := &at.r.Jobs[j.id]; x.StartMs < 0 {
 		x.StartMs = a.startMs
 		if at.Speculation != NoSpeculation {
@@ -175,8 +178,12 @@ func (at *attempts) launch(slot int32, k state.Kind, t state.TaskID, n state.Nod
 	}
 	launch := int64(launchMs)
 	ms := launch + at.firstPhase(a, j, w)
+	reads := a.readsNext()
+	if reads && at.book(id, a, j, w, ms) {
+		return id
+	}
 	at.endsIn(id, a, ms)
-	a.timer(&at.events, id, ms)
+	a.timer(&at.events, id, ms, reads)
 	if at.load != nil {
 		at.load.launched(id, a, w, launch, at.events.Now+ms)
 	}
@@ -205,6 +212,11 @@ func (at *attempts) firstPhase(a *attempt, j *job, w *Work) (ms int64) {
 	return x.on(int64(at.Costs.TaskStartMs))
 }
 
+// readsNext reports whether an attempt reads next, from its own node.
+func (a *attempt) readsNext() bool {
+	return a.kind == state.Map && a.phase == input && a.level <= state.LevelNode
+}
+
 // willFail draws at random whether an attempt fails, with the probability that
 // the last fault of kind AttemptsFail set. If the attempt fails, willFail
 // schedules the failure.
@@ -223,10 +235,22 @@ func (at *attempts) willFail(id int32, a *attempt, j *job, w *Work) bool {
 }
 
 // timer starts a timer of ms milliseconds. The attempt waits for the timer's
-// end before its next phase (read input, compute and so on).
-func (a *attempt) timer(e *kernel.Events, id int32, ms int64) {
-	e.Push(e.Now+ms, evPhase, uint32(id), a.gen)
+// end before its next phase (read input, compute and so on). The parameter reads
+// is true if it then reads from its own node.
+func (a *attempt) timer(e *kernel.Events, id int32, ms int64, reads bool) {
+	kind := evPhase
+	if reads {
+		kind = evRead
+	}
+	e.Push(e.Now+ms, kind, uint32(id), a.gen)
 	a.pending++
+}
+
+// timeUp handles the end of an attempt's timer, or of all that is booked of it.
+func (at *attempts) timeUp(e kernel.Event) {
+	if a := &at.list[e.ID]; e.IsFor(a.gen) && (e.Kind() != evBooked || a.is(booked)) {
+		at.goOn(int32(e.ID))
+	}
 }
 
 // flowEnded handles the end of a transfer or computation. The attempt that
@@ -295,7 +319,7 @@ func (at *attempts) proceed(id int32) {
 		case commit:
 			a.phase = finish
 			if writes && at.Costs.CommitMs > 0 {
-				a.timer(&at.events, id, int64(at.Costs.CommitMs))
+				a.timer(&at.events, id, int64(at.Costs.CommitMs), false)
 			}
 		case finish:
 			at.succeed(id)
@@ -318,6 +342,7 @@ func (at *attempts) compute(id int32, a *attempt, j *job, w *Work) {
 
 // writes starts a write to the disk of an attempt's node, as its main part or beside it.
 func (at *attempts) writes(id int32, a *attempt, part int, bytes int64) {
+	at.unbook(a.node)
 	f := at.nodes.flows.Write(at.events.Now, a.node, a.node, bytes, a.tag(id))
 	at.awaits(id, f)
 	if at.load != nil {
@@ -348,7 +373,7 @@ func (at *attempts) computes(id int32, a *attempt, ms int64, percent uint8) {
 	if !x.cores {
 		ms = x.on(ms)
 		at.endsIn(id, a, ms)
-		a.timer(&at.events, id, ms)
+		a.timer(&at.events, id, ms, false)
 		if at.load != nil {
 			at.load.computes(id, a, percent, at.events.Now, at.events.Now+ms, fluid.Ended)
 		}
@@ -409,6 +434,9 @@ func (at *attempts) read(id int32, a *attempt, j *job, w *Work) {
 		}
 	}
 	cached := a.level == state.LevelCache
+	if !cached {
+		at.unbook(from)
+	}
 	f := at.nodes.flows.Read(at.events.Now, from, a.node, cached, w.InputBytes, a.tag(id))
 	at.awaits(id, f)
 	if at.load != nil && !cached {
@@ -450,7 +478,7 @@ func (at *attempts) fetchMore(id int32, a *attempt, w *Work) bool {
 		}
 		if end := from + int64(fixedMs); end > at.events.Now {
 			at.endsIn(id, a, end-at.events.Now)
-			a.timer(&at.events, id, end-at.events.Now)
+			a.timer(&at.events, id, end-at.events.Now, false)
 			if at.load != nil && w.CoresPercent > 0 {
 				at.load.computes(id, a, w.CoresPercent, at.events.Now, end, fluid.Ended)
 			}

@@ -29,7 +29,9 @@ func (at *attempts) start(t tester, slot int32, k state.Kind, task state.TaskID,
 	if err := at.state.Start(at.jobs.list[slot].id, task, n); err != nil {
 		t.Fatal(err)
 	}
-	return at.launch(slot, k, task, n)
+	id := at.launch(slot, k, task, n)
+	at.bookFresh()
+	return id
 }
 
 // handle carries out the events of attempts, and leaves out others.
@@ -37,10 +39,8 @@ func (at *attempts) handle(e kernel.Event) {
 	switch e.Kind() {
 	case kernel.FlowEnd:
 		at.flowEnded(e.ID)
-	case evPhase:
-		if e.IsFor(at.list[e.ID].gen) {
-			at.goOn(int32(e.ID))
-		}
+	case evRead, evPhase, evBooked:
+		at.timeUp(e)
 	case evFail:
 		if e.IsFor(at.list[e.ID].gen) {
 			at.fail(int32(e.ID))

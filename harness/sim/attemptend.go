@@ -205,6 +205,12 @@ func (at *attempts) stop(id int32, how traces.Outcome, why string, again bool) {
 // when the attempt's node is lost.
 func (at *attempts) freeze(id int32) {
 	a := &at.list[id]
+	if a.is(booked) {
+		at.unbook(a.node)
+		if x := &at.rest[id]; at.timed && at.since(a) < x.readFrom {
+			x.readFrom, x.readTo = 0, 0
+		}
+	}
 	if at.load != nil {
 		at.load.settle(id)
 	}

@@ -23,7 +23,6 @@ const (
 	evAdmit
 	evAMUp
 	evGrant
-	evPhase
 	evEndJob
 	evStarted
 	evExpire
@@ -33,6 +32,10 @@ const (
 	evCleanUp
 	evCapacity
 	evGroup
+	// What follows comes first within a millisecond, see package kernel.
+	evRead // a map begins to read from its own node, if it is not booked
+	evPhase
+	evBooked
 )
 
 // handle carries out an event of the simulation. It ignores an event that was
@@ -46,10 +49,8 @@ func (s *Sim) handle(e kernel.Event) {
 			break
 		}
 		s.attempts.flowEnded(e.ID)
-	case evPhase:
-		if e.IsFor(s.attempts.list[id].gen) {
-			s.attempts.goOn(id)
-		}
+	case evPhase, evRead, evBooked:
+		s.attempts.timeUp(e)
 	case evStarted:
 		if a := &s.attempts.list[id]; e.IsFor(a.gen) {
 			s.recorder.attemptStarted(a)

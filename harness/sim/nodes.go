@@ -105,6 +105,7 @@ func (x *nodes) addFlows() {
 		rackOf[n] = state.RackID(x.list[n].rack)
 	}
 	x.flows = fluid.New(rackOf)
+	x.flows.MemorySends = x.config.NodeFetches
 	c := &x.config.Cluster
 	if c.HostCores > 0 {
 		x.core = 1e6 * c.hostSpeed()

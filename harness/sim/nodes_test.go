@@ -17,7 +17,7 @@ import (
 func nodesOf(t testing.TB, c *Config, full bool) (*nodes, *kernel.Events) {
 	t.Helper()
 	e, x := new(kernel.Events), new(nodes)
-	e.Reset(evFault)
+	e.Reset(evFault, evRead)
 	if err := x.begin(c, e, state.New(), full); err != nil {
 		t.Fatal(err)
 	}

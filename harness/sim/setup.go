@@ -59,7 +59,7 @@ func (b *base) begin(c *Config, r *Result) error {
 	}
 	b.state.SetSlots(b.MapSlots, b.ReduceSlots)
 	b.draws = drawsOf(b.Seed)
-	b.events.Reset(evFault)
+	b.events.Reset(evFault, evRead)
 	b.recorder.begin(&b.Config, &b.events, b.state, &b.jobs)
 	if err := b.hears.begin(&b.Config, b.view, &b.recorder); err != nil {
 		return err

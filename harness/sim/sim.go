@@ -8,8 +8,9 @@
 // cores, and the ApplicationMaster with its own heartbeat, which chooses the
 // task of each container. It also models reduces that start before the maps
 // are done, shuffles, shared disks and links (package fluid), caches (package
-// place), speculative attempts, and faults. If the caller or the model asks, it
-// samples the nodes' load as agents do.
+// place), speculative attempts, and faults. A read that shares its disk with nothing
+// is no flow: its end is known beforehand, see bookings. If the caller or the model
+// asks, the simulator samples the nodes' load as agents do; then nothing is booked.
 //
 // The same input, seed and model give the same schedule on any machine. Times
 // are whole milliseconds. The simulator leaves out JVM reuse and uberised jobs,
@@ -130,6 +131,7 @@ func (s *Sim) step() error {
 	}
 	if beat < t {
 		s.beat(n)
+		s.attempts.bookFresh()
 		return nil
 	}
 	for list := s.events.Take(); len(list) > 0; list = s.events.Take() {
@@ -141,6 +143,7 @@ func (s *Sim) step() error {
 			}
 		}
 	}
+	s.attempts.bookFresh()
 	return nil
 }
 

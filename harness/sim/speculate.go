@@ -67,6 +67,11 @@ func (at *attempts) progress(id int32) float64 {
 	if a.phase == finish || at.nodes.flows == nil && a.kind == state.Map {
 		return min(1, ran/max(1, float64(x.endMs)))
 	}
+	if since := at.since(a); a.is(booked) && since < x.readFrom {
+		return 0
+	} else if a.is(booked) && since < x.readTo {
+		at.unbook(a.node) // so that its flow tells what is left
+	}
 	const input = 0.4
 	w := j.workOf(a.kind, a.task)
 	// returns the share that is done of the running transfer or computation; the parameter of is its whole work

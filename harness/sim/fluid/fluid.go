@@ -34,10 +34,15 @@
 // flow is faster, up to those eighths: this is the definition of max-min
 // fairness.
 //
+// An uplink that cannot be full limits nothing, so its flows are counted there and not
+// solved: as long as the most that each of them could get, the rate of the slowest other
+// resource that it passes, is together not above the uplink's rate. When it is, all flows
+// there are solved on the uplink too, until none is left.
+//
 // # Error
 //
-// When a flow starts or ends, at most eight flows are looked at. The flows that
-// are still due wait for the next start or end. This bounds the cost and causes
+// When a flow starts or ends on a resource that others pass who pass more, at most twelve
+// flows are looked at. The flows that are still due wait for the next such start or end. This bounds the cost and causes
 // most of the error. The error of durations was measured against max-min rates
 // computed anew for every event, as the mean of absolute errors:
 //
@@ -110,10 +115,16 @@ const (
 // given to its methods must not decrease, and must not be later than what Next
 // returns.
 type System struct {
+	// MemorySends says that cached copies are read from other nodes too. If they are not, a
+	// link that is not slower than the disk behind it never limits what is read from there.
+	MemorySends bool
+
 	rackOf  []state.RackID
 	first   [kinds + 1]uint32 // by kind of resource: index in System.all of the first resource of this kind
 	all     []resource
 	passing []passing         // by index in System.all: what concerns flows that pass other resources too
+	uplinks []uplink          // of all racks, those out before those in
+	counted int               // by how many uplinks flows are counted, over all flows
 	limits  []limits          // the different limits of resources; index 0 means none
 	known   map[limits]uint32 // by limits: index in System.limits
 	caps    map[int64]uint32  // by rate: index in System.all of the resource that holds each flow on it to this rate
@@ -121,11 +132,11 @@ type System struct {
 	lists   pool[uint32]
 	flows   []flow
 	spare   []uint32 // numbers of ended flows, to be used again
-	seq     uint32   // number of flows (transfers, computations) started so far
 	wheel   endings
-	due     queue   // resources whose share has changed, so that the rates of their flows must be computed again
-	ended   []ended // flows that have ended, in the order in which Pop reports them
-	popped  int     // number of entries of System.ended that Pop has reported or skipped
+	checked []uint32 // memory for collect: resources of which flows may end now
+	due     queue    // resources whose share has changed, so that the rates of their flows must be computed again
+	ended   []ended  // flows that have ended, in the order in which Pop reports them
+	popped  int      // number of entries of System.ended that Pop has reported or skipped
 	host    struct {
 		rate   func(flows int) int64 // of Host, by the number of flows that pass it; nil if there is none
 		crowd  int                   // with so many flows or more, the rate is the same
@@ -156,6 +167,7 @@ func New(rackOf []state.RackID) *System {
 	}
 	s.all = make([]resource, s.first[kinds])
 	s.passing = make([]passing, s.first[kinds])
+	s.uplinks = make([]uplink, 2*racks)
 	s.wheel.reset()
 	return s
 }
@@ -170,6 +182,14 @@ func (s *System) SetRate(now int64, k Kind, i int32, perSecond, perFlow int64) {
 	id := s.id(k, i)
 	s.all[id].limits = s.limitsOf(limits{fixed(perSecond), fixed(perFlow)})
 	s.renew(id, now)
+	for i := range s.uplinks {
+		if s.counted == 0 {
+			break
+		}
+		if s.uplinks[i].could > 0 { // what its flows could get may have risen
+			s.solve(s.first[UplinkOut]+uint32(i), now)
+		}
+	}
 	s.look(now, looks)
 }
 
@@ -210,6 +230,10 @@ func (s *System) Read(now int64, from, to state.NodeID, cached bool, bytes int64
 		source = Memory
 	}
 	s.addToPath(f, source, int32(from))
+	out, disk := s.all[s.id(LinkOut, int32(from))].limits, s.all[s.id(Disk, int32(from))].limits
+	if cached || s.MemorySends || s.limits[out].rate < s.limits[disk].rate {
+		s.linkOut(f, from, to)
+	}
 	s.link(f, from, to)
 	return s.start(now, f, id, bytes)
 }
@@ -218,8 +242,9 @@ func (s *System) Read(now int64, from, to state.NodeID, cached bool, bytes int64
 // disk of the node in the parameter to.
 func (s *System) Write(now int64, from, to state.NodeID, bytes int64, tag uint32) Flow {
 	f, id := s.flow(tag, 1)
-	s.link(f, from, to)
 	s.addToPath(f, Disk, int32(to))
+	s.linkOut(f, from, to)
+	s.link(f, from, to)
 	return s.start(now, f, id, bytes)
 }
 
@@ -229,11 +254,8 @@ func (s *System) Write(now int64, from, to state.NodeID, bytes int64, tag uint32
 // that send do not limit it. More than 65,535 streams count as 65,535.
 func (s *System) Fetch(now int64, from state.RackID, to state.NodeID, streams int32, bytes int64, tag uint32) Flow {
 	f, id := s.flow(tag, uint16(min(max(1, streams), math.MaxUint16)))
-	if rack := s.rackOf[to]; rack != from {
-		s.addToPath(f, UplinkOut, int32(from))
-		s.addToPath(f, UplinkIn, int32(rack))
-	}
 	s.addToPath(f, LinkIn, int32(to))
+	s.addUplinks(f, from, s.rackOf[to])
 	return s.start(now, f, id, bytes)
 }
 
@@ -327,7 +349,7 @@ func (s *System) Next() int64 { return s.wheel.next }
 
 // Pop returns the tag of a flow (transfer or computation) that has ended by
 // now, or false if there is none left. Flows come in the order of their ends,
-// and those that end at the same time in the order of their starts.
+// and those that end at the same time by their tags.
 func (s *System) Pop(now int64) (tag uint32, ok bool) {
 	for {
 		for s.popped < len(s.ended) {
@@ -361,16 +383,18 @@ func (s *System) limitsOf(l limits) uint32 {
 	return i
 }
 
+func (s *System) linkOut(f *flow, from, to state.NodeID) {
+	if from != to {
+		s.addToPath(f, LinkOut, int32(from))
+	}
+}
+
+// link adds the link to the reader's node and, last, uplinks.
 func (s *System) link(f *flow, from, to state.NodeID) {
-	if from == to {
-		return
+	if from != to {
+		s.addToPath(f, LinkIn, int32(to))
+		s.addUplinks(f, s.rackOf[from], s.rackOf[to])
 	}
-	s.addToPath(f, LinkOut, int32(from))
-	if a, b := s.rackOf[from], s.rackOf[to]; a != b {
-		s.addToPath(f, UplinkOut, int32(a))
-		s.addToPath(f, UplinkIn, int32(b))
-	}
-	s.addToPath(f, LinkIn, int32(to))
 }
 
 // addToPath adds a resource to the resources that a flow (transfer or

@@ -2,21 +2,22 @@ package fluid
 
 // heap holds the flows (transfers and computations) whose rate one resource
 // limits, with the flow that ends first at its root. It is a 4-ary heap, sorted by
-// key (the value of the resource's virtual clock when the flow ends) and then by flow
-// number. The clock may overflow, so keys are compared by their difference.
+// key (the value of the resource's virtual clock when the flow ends) and then by tag.
+// The clock may overflow, so keys are compared by their difference.
 // The resource itself has a copy of the root.
 type heap []entry
 
 type entry struct {
 	key  int64 // value of the resource's virtual clock at which the flow ends
 	flow uint32
+	tag  uint32
 }
 
 func (e entry) before(o entry) bool {
 	if d := e.key - o.key; d != 0 {
 		return d < 0
 	}
-	return e.flow < o.flow
+	return e.tag < o.tag
 }
 
 // push adds a flow (transfer or computation) to those that the resource limits.
@@ -29,8 +30,8 @@ func (s *System) push(r *resource, id uint32, key int64) {
 	}
 	r.heap = s.heaps.room(r.heap, n+1)
 	h := heap(s.heaps.of(r.heap)[:n+1])
-	h[0] = entry{r.key, r.first}
-	h.up(s.flows, n, entry{key, id})
+	h[0] = entry{r.key, r.first, s.flows[r.first].tag}
+	h.up(s.flows, n, entry{key, id, s.flows[id].tag})
 	r.key, r.first = h[0].key, h[0].flow
 }
 

@@ -34,7 +34,7 @@ func newExact(s *System) *exact {
 func (e *exact) start(s *System, id Flow, now, work float64) *exactFlow {
 	e.run(now)
 	f := &exactFlow{weight: float64(s.flows[id].weight), left: work, end: math.NaN()}
-	f.path = append(f.path, s.flows[id].path[:s.flows[id].passes]...)
+	f.path = append(f.path, s.flows[id].path[:s.flows[id].passes+s.flows[id].counts]...)
 	e.flows = append(e.flows, f)
 	e.fill()
 	return f

@@ -27,6 +27,7 @@ func (s *System) enter(f *flow, id uint32, now, left int64) {
 // of that resource again.
 func (s *System) leave(id uint32, now int64, byOwn bool) {
 	f := &s.flows[id]
+	s.uncount(f)
 	for k := range f.passes {
 		at := f.path[k]
 		r := &s.all[at]
@@ -97,8 +98,14 @@ func (s *System) unlist(at, id uint32, i int32) {
 			}
 		}
 	}
-	if r.passing--; r.passing == 0 && p.list != 0 {
+	if r.passing--; r.passing > 0 {
+		return
+	}
+	if p.list != 0 {
 		p.list = s.lists.free(p.list)
+	}
+	if s.isUplink(at) {
+		s.uplink(at).solved = false
 	}
 }
 

@@ -78,7 +78,7 @@ func TestProperties(t *testing.T) {
 			}
 			f := started{id: id, ms: now, bytes: bytes, popped: id == Ended}
 			if id != Ended {
-				f.path = slices.Clone(s.flows[id].path[:s.flows[id].passes])
+				f.path = slices.Clone(s.flows[id].path[:s.flows[id].passes+s.flows[id].counts])
 				for _, r := range f.path {
 					f.least = max(f.least, float64(bytes)*(1<<point)/float64(s.limits[s.all[r].limits].rate))
 				}

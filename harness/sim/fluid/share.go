@@ -10,7 +10,7 @@ const (
 	point     = 12             // number of binary digits after the point in fixed-point numbers for work and rates
 	unlimited = int64(1) << 42 // the rate 1 TB/s, as work a millisecond; it stands for no limit
 	maxWork   = int64(1) << 46 // the most work that one flow (transfer or computation) may have, in bytes
-	looks     = 8              // number of flows whose limiting resource is checked when a flow starts or ends
+	looks     = 12             // number of flows whose limiting resource is checked when a flow starts or ends
 	eighth    = 3              // a shift by 3 divides by 8: flows are checked when a resource's share has changed by an eighth
 )
 
@@ -65,13 +65,15 @@ type passing struct {
 type flow struct {
 	rate   int64 // rate for each unit of the flow's weight, as counted in the load of the resources that do not limit the flow
 	tag    uint32
-	seq    uint32
 	at     int32 // index of the flow in the heap of the resource that limits it, or ended or cancelled
 	weight uint16
-	passes uint8 // number of resources (disks, links, CPUs) that the flow passes
-	bound  uint8 // index in the field path of the resource that limits the flow's rate
-	path   [maxPath]uint32
-	among  [maxPath]int32 // by index in the field path: index of the flow in the list of flows that pass that resource
+	passes uint8           // number of resources (disks, links, CPUs) that the flow passes and that are solved
+	bound  uint8           // index in the field path of the resource that limits the flow's rate
+	path   [maxPath]uint32 // the resources that are solved, then the uplinks where the flow is counted
+	// By index in the field path: index of the flow in the list of flows that pass that resource; or, where it is counted,
+	// the most that it could get, in bytes a millisecond.
+	among  [maxPath]int32
+	counts uint8 // number of uplinks where the flow is counted
 }
 
 // Values of flow.at for flows that have ended and wait for a call of Pop.
@@ -94,8 +96,7 @@ func (s *System) flow(tag uint32, weight uint16) (*flow, uint32) {
 		s.flows = append(s.flows, flow{})
 	}
 	f := &s.flows[id]
-	f.tag, f.seq, f.weight, f.passes, f.bound = tag, s.seq, weight, 0, 0
-	s.seq++
+	f.tag, f.weight, f.passes, f.counts, f.bound = tag, weight, 0, 0, 0
 	return f, id
 }
 
@@ -105,7 +106,10 @@ func (s *System) start(now int64, f *flow, id uint32, work int64) Flow {
 		return Ended
 	}
 	s.wheel.at(now)
-	left := min(work, maxWork) << point
+	if f.counts > 0 {
+		s.count(f, id, now)
+	}
+	left := WorkOf(work)
 	if f.weight > 1 {
 		left = (left + int64(f.weight) - 1) / int64(f.weight)
 	}
@@ -113,14 +117,19 @@ func (s *System) start(now int64, f *flow, id uint32, work int64) Flow {
 		s.enter(f, id, now, left)
 		return Flow(id)
 	}
+	s.alone(f, id, now, left)
+	return Flow(id)
+}
+
+// alone starts a flow that passes one resource.
+func (s *System) alone(f *flow, id uint32, now, left int64) {
 	r := &s.all[f.path[0]]
 	r.weight += int32(f.weight)
 	s.push(r, id, r.clockAt(now)+left)
 	s.renew(f.path[0], now)
-	if s.due.n > 0 {
+	if s.due.n > 0 && r.passing > 0 {
 		s.look(now, looks)
 	}
-	return Flow(id)
 }
 
 // clockAt returns what the resource's virtual clock shows: the work that the
@@ -192,33 +201,44 @@ func (s *System) await(id uint32, now int64) {
 // check.
 func (s *System) collect(t int64) {
 	s.ended, s.popped = s.ended[:0], 0
+	s.checked = s.checked[:0]
 	n, slot := s.wheel.take()
 	for n != 0 {
 		var id uint32
 		id, n = s.wheel.free(n)
 		if r := &s.all[id]; r.wake == slot {
 			r.wake = 0
-			s.end(id, t)
+			s.checked = append(s.checked, id)
+		}
+	}
+	if len(s.checked) > 1 {
+		slices.Sort(s.checked)
+	}
+	felt := 0 // number of ended flows whose end others may feel
+	for _, id := range s.checked {
+		others, before := s.all[id].passing > 0, len(s.ended)
+		if s.end(id, t); others {
+			felt += len(s.ended) - before
 		}
 	}
 	s.sortEnded()
-	if s.due.n > 0 {
-		s.look(t, looks*max(1, len(s.ended)))
+	if s.due.n > 0 && felt > 0 {
+		s.look(t, looks*felt)
 	}
 }
 
 // ended is a transfer or computation that has ended.
-type ended struct{ seq, flow uint32 }
+type ended struct{ tag, flow uint32 }
 
 // sortEnded sorts the flows (transfers, computations) that ended at the same
-// time in the order of their starts. For a few flows it uses insertion sort.
+// time by their tags. For a few flows it uses insertion sort.
 func (s *System) sortEnded() {
 	if len(s.ended) > 64 {
-		slices.SortFunc(s.ended, func(a, b ended) int { return cmp.Compare(int32(a.seq-b.seq), 0) })
+		slices.SortFunc(s.ended, func(a, b ended) int { return cmp.Compare(a.tag, b.tag) })
 		return
 	}
 	for i, x := range s.ended {
-		for ; i > 0 && int32(x.seq-s.ended[i-1].seq) < 0; i-- {
+		for ; i > 0 && x.tag < s.ended[i-1].tag; i-- {
 			s.ended[i] = s.ended[i-1]
 		}
 		s.ended[i] = x
@@ -233,8 +253,8 @@ func (s *System) end(id uint32, now int64) {
 	for r.bound > 0 && r.key-r.clockAt(now) <= 0 {
 		i := r.first
 		f := &s.flows[i]
-		s.ended = append(s.ended, ended{f.seq, i})
-		if f.passes > 1 {
+		s.ended = append(s.ended, ended{f.tag, i})
+		if f.passes > 1 || f.counts > 0 {
 			s.leave(i, now, true)
 		} else {
 			r.weight -= int32(f.weight)

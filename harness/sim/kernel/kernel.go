@@ -4,8 +4,10 @@
 // Events have three sources: flows of package fluid that end, events that the
 // simulation has pushed for a time, and arrivals, of which Events knows the time of
 // the next. Their order is (time, sequence). Within a millisecond, flows that end
-// come first, then the events pushed, in the order of Push, then arrivals. What
-// these add for the same millisecond comes after them, in the same order again.
+// come first, by their tags, then the events pushed, then arrivals. Of those pushed, some
+// kinds come first, by the numbers of what they are for, and the others after them, in the
+// order of Push. So it does not matter how early an event of these kinds was known. What
+// all these add for the same millisecond comes after them, in the same order again.
 //
 // Heartbeats are a source of their own, a Ring, because the simulation skips those
 // that can change nothing, and knows which these are only when their time comes.
@@ -16,7 +18,9 @@
 package kernel
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"heddle/harness/sim/fluid"
 )
@@ -73,7 +77,8 @@ type Events struct {
 	one     [1]Event // the flow that has ended, or the arrival
 	stage   stage
 	busy    Kind
-	idling  int // number of events to come of idle kinds
+	early   Kind // the first of the kinds that come first within a millisecond, by number
+	idling  int  // number of events to come of idle kinds
 }
 
 // stage says which source Take asks next.
@@ -87,13 +92,14 @@ const (
 )
 
 // Reset sets the time to 0 and drops all events and the flows. Events of the kinds
-// below busy may change nothing: they do not count as progress.
-func (e *Events) Reset(busy Kind) {
+// below busy may change nothing: they do not count as progress. Events of the kind early come
+// first within a millisecond, and then those of the kinds above it, each by their numbers.
+func (e *Events) Reset(busy, early Kind) {
 	e.Now, e.Handled, e.ProgressMs = 0, 0, 0
 	e.wheel.reset()
 	e.Flows, e.arrival = nil, Never
 	e.stage = begins
-	e.busy, e.idling = busy, 0
+	e.busy, e.early, e.idling = busy, early, 0
 }
 
 // Push adds an event at time t, which must not be before the present.
@@ -149,6 +155,7 @@ func (e *Events) Take() []Event {
 		e.stage = arrivals
 		if list := e.wheel.take(); len(list) > 0 {
 			e.count(list)
+			e.sort(list)
 			return list
 		}
 	}
@@ -157,6 +164,42 @@ func (e *Events) Take() []Event {
 	}
 	e.stage = begins
 	return nil
+}
+
+// sort puts the events of the kinds from early on before the others, by their numbers.
+func (e *Events) sort(list []Event) {
+	n := 0
+	for i, x := range list {
+		switch {
+		case x.Kind() < e.early:
+		case i == n:
+			n++
+		default:
+			copy(list[n+1:i+1], list[n:i])
+			list[n] = x
+			n++
+		}
+	}
+	list = list[:n]
+	if n > 16 {
+		slices.SortFunc(list, func(a, b Event) int { return cmp.Compare(e.place(a), e.place(b)) })
+		return
+	}
+	for i, x := range list {
+		at := i
+		for place := e.place(x); at > 0 && place < e.place(list[at-1]); at-- {
+			list[at] = list[at-1]
+		}
+		list[at] = x
+	}
+}
+
+// place returns the place of an event among those that come first in its millisecond.
+func (e *Events) place(x Event) uint64 {
+	if x.Kind() == e.early {
+		return uint64(x.ID)
+	}
+	return 1<<32 | uint64(x.ID)
 }
 
 func (e *Events) takeOne(k Kind, id uint32) []Event {
@@ -176,6 +219,10 @@ func (e *Events) count(list []Event) {
 		}
 	}
 }
+
+// FlowsEnd reports whether the event that was taken last is the end of a flow. Then the events
+// that were pushed for this millisecond are still to come.
+func (e *Events) FlowsEnd() bool { return e.stage == flowsEnd }
 
 // Stalled reports whether all events to come are of idle kinds.
 func (e *Events) Stalled() bool {
