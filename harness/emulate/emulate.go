@@ -42,7 +42,6 @@ type Cluster struct {
 	*clients.Clients
 	Nodes []*Node // workers, by their names' order in the description
 
-	version   string
 	manager   *lab.Manager
 	masters   []*Node // nodes on which ApplicationMasters alone run
 	byHost    map[string]*Node
@@ -51,7 +50,7 @@ type Cluster struct {
 	ctx       context.Context
 	stop      context.CancelFunc
 	tell      func(string)
-	lines     [4]line // connections to the ResourceManager that the nodes share
+	lines     [4]*ipc.Caller // connections to the ResourceManager that the nodes share
 	next      atomic.Int64
 	beats     atomic.Int64
 	late      atomic.Int64
@@ -82,7 +81,7 @@ func Start(ctx context.Context, described *config.Cluster, folder string, tell f
 	if runtime.GOOS != "linux" {
 		return nil, fmt.Errorf("emulate: it needs Linux, where each node has an address 127.a.b.c of its own, and this is %s", runtime.GOOS)
 	}
-	c = &Cluster{byHost: map[string]*Node{}, tell: tell, jobs: map[string]*master{}, blocks: map[string][]hdfs.Block{}, version: Hadoop}
+	c = &Cluster{byHost: map[string]*Node{}, tell: tell, jobs: map[string]*master{}, blocks: map[string][]hdfs.Block{}}
 	c.ctx, c.stop = context.WithCancel(context.WithoutCancel(ctx))
 	if err = c.start(ctx, described, folder); err != nil {
 		c.Close()
@@ -196,6 +195,12 @@ func (c *Cluster) register(ctx context.Context, every time.Duration) error {
 			return err
 		}
 	}
+	for i := range c.lines {
+		var err error
+		if c.lines[i], err = ipc.Dial(ctx, c.manager.Tracker, trackerProtocol, c.Config.User, nil); err != nil {
+			return err
+		}
+	}
 	began, all := time.Now(), append(c.masters, c.Nodes...)
 	c.tell(fmt.Sprintf("registering %d nodes", len(all)))
 	calls, calling := errgroup.WithContext(ctx)
@@ -229,12 +234,6 @@ func (c *Cluster) register(ctx context.Context, every time.Duration) error {
 
 func (n *Node) nodeID() string { return fmt.Sprintf("%s:%d", n.Host, n.id.Number(2)) }
 
-// line is a connection for calls of nodes, opened when it is needed.
-type line struct {
-	mu     sync.Mutex
-	caller *ipc.Caller
-}
-
 // callLimit is how long a call of a node may take.
 const callLimit = time.Minute
 
@@ -242,25 +241,7 @@ const callLimit = time.Minute
 func (c *Cluster) tracker(ctx context.Context, method string, request ipc.Message) (ipc.Message, error) {
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
-	l := &c.lines[c.next.Add(1)%int64(len(c.lines))]
-	l.mu.Lock()
-	if l.caller != nil {
-		select {
-		case <-l.caller.Done():
-			l.caller = nil
-		default:
-		}
-	}
-	var err error
-	if l.caller == nil {
-		l.caller, err = ipc.Dial(ctx, c.manager.Tracker, trackerProtocol, c.Config.User, nil)
-	}
-	caller := l.caller
-	l.mu.Unlock()
-	if err != nil {
-		return nil, err
-	}
-	return caller.Call(ctx, method, request)
+	return c.lines[c.next.Add(1)%int64(len(c.lines))].Call(ctx, method, request)
 }
 
 // say tells of an error. Of the many that follow a ResourceManager's end, a few are enough.
@@ -290,9 +271,9 @@ func (c *Cluster) Close() {
 	if c.server != nil {
 		_ = c.server.Close()
 	}
-	for i := range c.lines {
-		if caller := c.lines[i].caller; caller != nil {
-			caller.Close(net.ErrClosed)
+	for _, line := range c.lines {
+		if line != nil {
+			line.Close(net.ErrClosed)
 		}
 	}
 	if c.Clients != nil {
@@ -306,15 +287,11 @@ func (c *Cluster) SetDown(host string, down bool) error {
 	if n == nil {
 		return fmt.Errorf("emulated cluster: it has no node %s", host)
 	}
-	n.setDown(down)
-	return nil
+	return n.restart(c.ctx, down)
 }
 
 // Counts returns how many heartbeats the nodes have sent, and how many were late.
 func (c *Cluster) Counts() (beats, late int64) { return c.beats.Load(), c.late.Load() }
-
-// PID returns the id of the ResourceManager's process.
-func (c *Cluster) PID() int { return c.manager.PID() }
 
 // JobError says that a job did not succeed.
 type JobError struct{ App, Status, Reason string }
@@ -381,7 +358,7 @@ func (c *Cluster) launch(n *Node, id containerID, token *ipc.Token) error {
 		return fmt.Errorf("%s is no job of this emulation", app)
 	}
 	ctx, cancel := context.WithCancel(c.ctx)
-	n.begin(id, m.masterSize(), cancel)
+	n.begin(id, cancel)
 	m.mu.Lock()
 	m.node = n
 	m.h.AMHosts = append(m.h.AMHosts, n.Host)

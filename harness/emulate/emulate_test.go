@@ -1,9 +1,11 @@
 package emulate_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 	"heddle/harness/internal/units"
 	"heddle/harness/lab"
 	"heddle/traces"
+	"heddle/yarnclient"
 )
 
 // needJars skips a test where Hadoop would have to be fetched first.
@@ -73,5 +76,68 @@ func TestJob(t *testing.T) {
 	c := start(t, described(10, true))
 	if _, err := c.Run(t.Context(), jobOf(c, 12, 2, 500*time.Millisecond)); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestKilled: a job whose application is killed ends its master, and Run says so.
+func TestKilled(t *testing.T) {
+	c := start(t, described(4, true))
+	time.AfterFunc(3*time.Second, func() {
+		apps, err := c.RM.Apps(t.Context(), yarnclient.AppFilter{})
+		for _, app := range apps {
+			err = errors.Join(err, c.RM.KillApp(t.Context(), app.ID))
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	var failed *emulate.JobError
+	if _, err := c.Run(t.Context(), jobOf(c, 4, 0, time.Hour)); !errors.As(err, &failed) || failed.Status != "KILLED" {
+		t.Errorf("error %v, want that the application was killed", err)
+	}
+}
+
+// TestNodeVanishes: what ran on a node that vanishes runs again elsewhere, its finished maps
+// too while reduces need them, and the node comes back.
+func TestNodeVanishes(t *testing.T) {
+	d := described(4, true)
+	d.Machines.NodeExpiry = units.Duration(12 * time.Second)
+	c := start(t, d)
+	gone := c.Nodes[1].Host
+	time.AfterFunc(6*time.Second, func() {
+		if err := c.SetDown(gone, true); err != nil {
+			t.Error(err)
+		}
+	})
+	if _, err := c.Run(t.Context(), jobOf(c, 8, 1, 4*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	apps, err := c.RM.Apps(t.Context(), yarnclient.AppFilter{})
+	if err != nil || len(apps) != 1 {
+		t.Fatal(apps, err)
+	}
+	h, err := emulate.Files{Cluster: c}.ReadHistory(t.Context(), "", "job_"+strings.TrimPrefix(apps[0].ID, "application_"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost := 0
+	for _, task := range h.Job.Tasks {
+		if task.Status != "SUCCEEDED" {
+			t.Errorf("%s is %q", task.ID, task.Status)
+		}
+		for _, a := range task.Attempts {
+			if a.Host == gone && a.Status == "KILLED" {
+				lost++
+			}
+		}
+	}
+	if lost == 0 {
+		t.Errorf("no attempt was lost with %s: %+v", gone, h.Job.Tasks)
+	}
+	if err := c.SetDown(gone, false); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.RM.WaitActive(t.Context(), 5); err != nil {
+		t.Error(err)
 	}
 }

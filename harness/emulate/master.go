@@ -68,7 +68,6 @@ type master struct {
 	roomMB   int64 // headroom, as the ResourceManager last said
 	lastMap  time.Time
 	response int64
-	newToken *ipc.Token
 	complete chan struct{} // closed when all tasks have succeeded
 	node     *Node
 	staged   yarn.Staged
@@ -147,7 +146,7 @@ func (m *master) run(ctx context.Context, token *ipc.Token) error {
 	if err != nil {
 		return err
 	}
-	defer func() { rm.Close(net.ErrClosed) }()
+	defer rm.Close(net.ErrClosed)
 	if err := m.begin(); err != nil {
 		return fmt.Errorf("%s: %w", m.id, err)
 	}
@@ -166,36 +165,8 @@ func (m *master) run(ctx context.Context, token *ipc.Token) error {
 			return m.unregister(ctx, rm)
 		case <-ticker.C:
 		}
-		err := m.heartbeat(ctx, rm)
-		if err == nil {
-			continue
-		}
-		m.mu.Lock()
-		m.asks.again()
-		if m.newToken != nil {
-			token = m.newToken
-		}
-		m.mu.Unlock()
-		m.c.say(fmt.Errorf("%s: %w", m.id, err))
-		rm.Close(net.ErrClosed)
-		if rm, err = m.registerAgain(ctx, token); err != nil {
-			return err
-		}
-	}
-}
-
-// registerAgain registers with a ResourceManager that was started anew.
-func (m *master) registerAgain(ctx context.Context, token *ipc.Token) (rm *ipc.Caller, err error) {
-	for {
-		if err := wait(ctx, m.beat); err != nil {
-			return nil, err
-		}
-		m.response = 0
-		if rm, err = m.register(ctx, token); err == nil {
-			return rm, nil
-		}
-		if strings.Contains(err.Error(), "already registered") {
-			return ipc.Dial(ctx, m.c.manager.Scheduler, masterProtocol, "", token)
+		if err := m.heartbeat(ctx, rm); err != nil {
+			return fmt.Errorf("%s: %w", m.id, err)
 		}
 	}
 }
@@ -298,7 +269,7 @@ func (m *master) heartbeat(ctx context.Context, rm *ipc.Caller) error {
 		case 2:
 			m.response = f.Int
 		case 3:
-			g := &grant{id: containerID(x.Get(1)), node: m.c.byHost[string(x.Get(2, 1))], priority: int(x.Get(5).Number(1)), size: x.Get(4)}
+			g := &grant{id: containerID(x.Get(1)), node: m.c.byHost[string(x.Get(2, 1))], priority: int(x.Get(5).Number(1))}
 			if g.node == nil {
 				return errors.New("a container came on an unknown node")
 			}
@@ -312,8 +283,6 @@ func (m *master) heartbeat(ctx context.Context, rm *ipc.Caller) error {
 			if x.Number(7) == lost {
 				m.nodeLost(string(x.Get(1, 1)))
 			}
-		case 12:
-			m.newToken = &ipc.Token{ID: x.Get(1), Password: x.Get(2)}
 		}
 	}
 	m.assign(come)

@@ -12,7 +12,6 @@ import (
 
 	"heddle/collectors/hdfs/ipc"
 	"heddle/collectors/hdfs/jobsplit"
-	"heddle/yarnclient"
 )
 
 const (
@@ -51,18 +50,16 @@ type containerID string
 // running is a container on a node: one that runs, or whose end the ResourceManager has not
 // acknowledged.
 type running struct {
-	size    ipc.Message
-	started time.Time
-	done    bool
-	exit    int64
-	killed  func() // is called if the ResourceManager ends the container, or the node is lost
+	done   bool
+	exit   int64
+	killed func() // is called if the ResourceManager ends the container, or the node is lost
 }
 
 // begin starts a container.
-func (n *Node) begin(id containerID, size ipc.Message, killed func()) {
+func (n *Node) begin(id containerID, killed func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.running[id] = &running{size: size, started: time.Now(), killed: killed}
+	n.running[id] = &running{killed: killed}
 }
 
 // end ends a container, which the node then reports.
@@ -87,39 +84,31 @@ func (n *Node) kill(id containerID) {
 	r.killed()
 }
 
-// setDown has a node vanish with all that runs there, or come back empty.
-func (n *Node) setDown(down bool) {
+// restart has a node vanish with all that runs there, or come back empty.
+func (n *Node) restart(ctx context.Context, gone bool) error {
 	n.mu.Lock()
 	lost := n.running
-	n.gone, n.running = down, map[containerID]*running{}
+	n.gone, n.running = gone, map[containerID]*running{}
 	n.mu.Unlock()
 	for _, r := range lost {
 		if !r.done {
 			r.killed()
 		}
 	}
-	if !down {
-		if err := n.register(n.c.ctx); err != nil {
-			n.c.say(err)
-		}
+	if gone {
+		return nil
 	}
+	return n.register(ctx)
 }
-
-func (n *Node) size() ipc.Message { return resource(n.MemoryMB, n.VCores) }
 
 func resource(mb int64, cores int) ipc.Message { return ipc.Message{}.Int(1, mb).Int(2, int64(cores)) }
 
-// register registers the node, with the containers that it has.
+// register registers the node, without containers.
 func (n *Node) register(ctx context.Context) error {
-	m := ipc.Message{}.Put(1, n.id).Int(3, webPort).Put(4, n.size()).Text(5, n.c.version)
+	size := resource(n.MemoryMB, n.VCores)
 	n.mu.Lock()
-	for id, r := range n.running {
-		s := ipc.Message{}.Put(1, []byte(id)).Int(2, r.state()).Put(3, r.size).Put(4, ipc.Message{}.Int(1, yarnclient.PriorityMap)).
-			Text(5, "").Int(6, r.exit).Int(7, r.started.UnixMilli())
-		m = m.Put(6, s)
-	}
 	n.last = 0
-	m = m.Put(9, n.size()).Put(12, n.status())
+	m := ipc.Message{}.Put(1, n.id).Int(3, webPort).Put(4, size).Text(5, Hadoop).Put(9, size).Put(12, n.status())
 	n.mu.Unlock()
 	answer, err := n.c.tracker(ctx, "registerNodeManager", m)
 	if err != nil {
@@ -134,20 +123,15 @@ func (n *Node) register(ctx context.Context) error {
 	return nil
 }
 
-func (r *running) state() int64 {
-	if r.done {
-		return stateComplete
-	}
-	return stateRunning
-}
-
 // status is what a node says of itself in a heartbeat. The lock is held.
 func (n *Node) status() ipc.Message {
 	m := ipc.Message{}.Put(1, n.id).Int(2, n.last)
 	for id, r := range n.running {
-		s := ipc.Message{}.Put(1, []byte(id)).Int(2, r.state())
+		s := ipc.Message{}.Put(1, []byte(id))
 		if r.done {
-			s = s.Int(4, r.exit)
+			s = s.Int(2, stateComplete).Int(4, r.exit)
+		} else {
+			s = s.Int(2, stateRunning)
 		}
 		m = m.Put(3, s)
 	}
@@ -208,8 +192,8 @@ func (n *Node) beat(ctx context.Context) error {
 	}
 	n.mu.Unlock()
 	switch action {
-	case actionResync:
-		return n.register(ctx)
+	case actionResync: // it was silent for so long that its containers count as lost
+		return n.restart(ctx, false)
 	case actionShutdown:
 		return fmt.Errorf("node %s: the ResourceManager shuts it down: %s", n.Host, answer.Get(8))
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"heddle/collectors/hdfs/ipc"
 	"heddle/traces"
 	"heddle/traces/jhist"
 	"heddle/yarnclient"
@@ -18,7 +17,6 @@ type grant struct {
 	id       containerID
 	node     *Node
 	priority int
-	size     ipc.Message
 }
 
 // assign gives containers their tasks in the order of Hadoop's RMContainerAllocator: maps
@@ -109,7 +107,7 @@ func (m *master) bind(t *task, g *grant) {
 	}
 	t.h.Attempts = append(t.h.Attempts, a.h)
 	t.now, m.on[g.id] = a, a
-	g.node.begin(g.id, g.size, func() {
+	g.node.begin(g.id, func() {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		a.stop()

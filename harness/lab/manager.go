@@ -184,9 +184,6 @@ func (m *Manager) Start() error {
 	return nil
 }
 
-// PID returns the id of the ResourceManager's process.
-func (m *Manager) PID() int { return m.pid }
-
 // Died returns an error if the ResourceManager has ended, with the end of its log.
 func (m *Manager) Died() error {
 	select {

@@ -71,3 +71,25 @@ func TestReduceTakenBack(t *testing.T) {
 		t.Errorf("%d reduces wait when the master asks for one again", got)
 	}
 }
+
+// TestListsAtOnce: where nodes have the labels of many jobs, each job's containers are listed
+// after a pause in which some of the others are, so that a ResourceManager of a thousand nodes
+// is not asked sixteen things at a time.
+func TestListsAtOnce(t *testing.T) {
+	for jobs, want := range map[int]time.Duration{1: 40 * time.Millisecond, 2: 40 * time.Millisecond, 16: 160 * time.Millisecond} {
+		c, _, j := oneJob(t, 1)
+		j.opened = 1
+		for range jobs - 1 {
+			c.jobs = append(c.jobs, j)
+		}
+		c.out = nil
+		j.polls.off() // it rings now
+		j.poll()
+		sent := c.now
+		c.now = sent.Add(40 * time.Millisecond)
+		c.observed(Observation{Answers: asked(t, c, AskContainers), Sent: sent, Received: c.now, Answer: []yarnclient.Container{}})
+		if got := j.polls.at.Sub(c.now); got != want {
+			t.Errorf("%d jobs: the next list after %v, want %v", jobs, got, want)
+		}
+	}
+}

@@ -204,7 +204,7 @@ func (j *job) poll() {
 		// cluster, answers cost CPU time that tasks need.
 		switch {
 		case j.opened > 0:
-			j.polls.in(max(2*time.Millisecond, cost))
+			j.polls.in(max(2*time.Millisecond, time.Duration(max(1, c.openJobs()/listsAtOnce))*cost))
 		case len(j.live) > 0 && len(c.view.WaitingJobs(state.Map))+len(c.view.WaitingJobs(state.Reduce)) > 0:
 			j.polls.in(max(time.Duration(len(c.view.Active()))*10*time.Millisecond, 30*time.Millisecond, pauseFor(8, cost), j.calm()))
 		case len(j.live) > 0:
@@ -213,6 +213,20 @@ func (j *job) poll() {
 			j.polls.in(max(200*time.Millisecond, pauseFor(4, cost)))
 		}
 	})
+}
+
+// listsAtOnce is about how many lists of containers are asked for at a time. More would only
+// wait for each other in the ResourceManager.
+const listsAtOnce = 4
+
+// openJobs counts the jobs whose label a node has.
+func (c *Core) openJobs() (n int) {
+	for _, j := range c.jobs {
+		if j.opened > 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // pauseFor is the pause between two calls of one kind: the given number of times the
