@@ -174,12 +174,8 @@ func (d *Decoder) float() float64 {
 		d.Bad = true
 		return 0
 	}
-	var n uint64
-	for i := range 8 {
-		n |= uint64(d.Text[d.At+i]) << (8 * i)
-	}
 	d.At += 8
-	return math.Float64frombits(n)
+	return math.Float64frombits(binary.LittleEndian.Uint64([]byte(d.Text[d.At-8 : d.At])))
 }
 
 // count reads the length of a list or text whose elements have so many fields. There must be

@@ -12,28 +12,36 @@ var kinds = [...]struct {
 	// has the lower rank.
 	rank uint8
 }{
-	KindNodeUp:          {"nodeUp", func() Event { return new(NodeUp) }, 0},
-	KindNodeDown:        {"nodeDown", func() Event { return new(NodeDown) }, 12},
-	KindNodeSample:      {"nodeSample", func() Event { return new(NodeSample) }, 3},
-	KindNodeLabel:       {"nodeLabel", func() Event { return new(NodeLabel) }, 1},
-	KindJobSubmitted:    {"jobSubmitted", func() Event { return new(JobSubmitted) }, 4},
-	KindJobStarted:      {"jobStarted", func() Event { return new(JobStarted) }, 5},
-	KindJobFinished:     {"jobFinished", func() Event { return new(JobFinished) }, 11},
-	KindTaskScheduled:   {"taskScheduled", func() Event { return new(TaskScheduled) }, 6},
-	KindTaskFinished:    {"taskFinished", func() Event { return new(TaskFinished) }, 10},
-	KindAttemptStarted:  {"attemptStarted", func() Event { return new(AttemptStarted) }, 8},
-	KindAttemptFinished: {"attemptFinished", func() Event { return new(AttemptFinished) }, 9},
-	KindBlockReplica:    {"blockReplica", func() Event { return new(BlockReplica) }, 2},
-	KindBlockCached:     {"blockCached", func() Event { return new(BlockCached) }, 2},
-	KindDecision:        {"decision", func() Event { return new(Decision) }, 7},
-	KindActuation:       {"actuation", func() Event { return new(Actuation) }, 9},
-	KindHeartbeat:       {"heartbeat", func() Event { return new(Heartbeat) }, 7},
-	KindNote:            {"note", func() Event { return new(Note) }, 13},
+	KindNodeUp:          {"nodeUp", empty[NodeUp], 0},
+	KindNodeDown:        {"nodeDown", empty[NodeDown], 12},
+	KindNodeSample:      {"nodeSample", empty[NodeSample], 3},
+	KindNodeLabel:       {"nodeLabel", empty[NodeLabel], 1},
+	KindJobSubmitted:    {"jobSubmitted", empty[JobSubmitted], 4},
+	KindJobStarted:      {"jobStarted", empty[JobStarted], 5},
+	KindJobFinished:     {"jobFinished", empty[JobFinished], 11},
+	KindTaskScheduled:   {"taskScheduled", empty[TaskScheduled], 6},
+	KindTaskFinished:    {"taskFinished", empty[TaskFinished], 10},
+	KindAttemptStarted:  {"attemptStarted", empty[AttemptStarted], 8},
+	KindAttemptFinished: {"attemptFinished", empty[AttemptFinished], 9},
+	KindBlockReplica:    {"blockReplica", empty[BlockReplica], 2},
+	KindBlockCached:     {"blockCached", empty[BlockCached], 2},
+	KindDecision:        {"decision", empty[Decision], 7},
+	KindActuation:       {"actuation", empty[Actuation], 9},
+	KindHeartbeat:       {"heartbeat", empty[Heartbeat], 7},
+	KindNote:            {"note", empty[Note], 13},
 	18:                  {name: "source"}, // no longer written: imports of earlier versions of heddle wrote events of this kind
-	KindJobListed:       {"jobListed", func() Event { return new(JobListed) }, 4},
-	KindNodeCapacity:    {"nodeCapacity", func() Event { return new(NodeCapacity) }, 1},
-	KindNodeSpeed:       {"nodeSpeed", func() Event { return new(NodeSpeed) }, 1},
-	KindJobPredicted:    {"jobPredicted", func() Event { return new(JobPredicted) }, 10},
+	KindJobListed:       {"jobListed", empty[JobListed], 4},
+	KindNodeCapacity:    {"nodeCapacity", empty[NodeCapacity], 1},
+	KindNodeSpeed:       {"nodeSpeed", empty[NodeSpeed], 1},
+	KindJobPredicted:    {"jobPredicted", empty[JobPredicted], 10},
+}
+
+// empty makes an event of the struct T.
+func empty[T any, E interface {
+	*T
+	Event
+}]() Event {
+	return E(new(T))
 }
 
 // Kinds is the highest number of a known kind of event, plus one: the length of

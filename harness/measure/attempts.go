@@ -53,12 +53,15 @@ func (c *Collector) started(e *traces.AttemptStarted) {
 		}
 		delete(live.waiting, x)
 	}
+	if c.schedule.AddEnded(e) { // its end was recorded before
+		return
+	}
 	load := c.loads.Started(e.Node, e.T, j.Name, e.Attempt.Kind)
 	a := attemptOf(e.Attempt)
 	if _, again := live.running[a]; !again {
 		c.runs(j, live, e.Attempt.Kind, n, 1)
 	}
-	live.running[a] = start{t: e.T, node: n, replica: e.ReplicaLocality, load: load, ended: c.schedule.AddEnded(e)}
+	live.running[a] = start{t: e.T, node: n, replica: e.ReplicaLocality, load: load}
 }
 
 func (c *Collector) finished(e *traces.AttemptFinished) {
@@ -71,11 +74,10 @@ func (c *Collector) finished(e *traces.AttemptFinished) {
 	a := attemptOf(e.Attempt)
 	s, ran := live.running[a]
 	delete(live.running, a)
-	c.schedule.Include(j.hash(a, s, e.T))
-	if !ran || s.ended {
+	if !ran {
 		c.schedule.Add(e)
-	}
-	if ran {
+	} else {
+		c.schedule.Include(j.hash(a, s, e.T))
 		c.runs(j, live, kind, s.node, -1)
 		c.used(j, kind, s, e.T)
 		c.loads.Ended(s.node.Node, s.load, s.t, e.T, e.Counters.CPUMs)
@@ -136,12 +138,8 @@ func (c *Collector) finished(e *traces.AttemptFinished) {
 	c.reduced(j, live, s, e)
 }
 
-// hash returns the schedule digest of one attempt, 0 if it did not start or its end was
-// recorded before.
+// hash returns the schedule digest of one attempt.
 func (j *Job) hash(a attempt, s start, end traces.Time) (d traces.ScheduleDigest) {
-	if s.node == nil || s.ended {
-		return 0
-	}
 	d.AddHashed(traces.HashName(string(j.ID)), a.kind(), int32(a[0]), int32(a[1]), traces.HashName(string(s.node.Node)), s.t, end)
 	return d
 }

@@ -60,7 +60,6 @@ type start struct {
 	node    *Node
 	replica traces.Level
 	load    int8 // its column in loads; 0: none
-	ended   bool // its end was recorded before
 }
 
 const (

@@ -2,11 +2,8 @@ package report
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -75,7 +72,11 @@ func (p *page) read(path string) (*reading, error) {
 		t.sha256 = t.header.Inputs[0].SHA256 // of the files' hashes
 		return t, nil
 	}
-	t.bytes, t.sha256, err = hashed(path)
+	info, err := os.Stat(path)
+	if err == nil {
+		t.bytes = info.Size()
+		t.sha256, err = tracefile.SHA256(path)
+	}
 	return t, err
 }
 
@@ -86,17 +87,6 @@ func (t *reading) properties() []*measure.Property {
 		return measure.SizeProperties()
 	}
 	return measure.JobProperties()
-}
-
-func hashed(path string) (int64, string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return 0, "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	n, err := io.Copy(h, f)
-	return n, hex.EncodeToString(h.Sum(nil)), err
 }
 
 // point is a point of a chart without an interval.

@@ -67,14 +67,15 @@ func JobRows(path string) table.Rows[Job] {
 var noTasks = []traces.Kind{traces.KindTaskScheduled, traces.KindTaskFinished, traces.KindDecision, traces.KindJobPredicted}
 
 var (
-	noJobEnd = &traces.JobFinished{T: never, Counters: traces.NoCounters}
-	noStart  = &traces.AttemptStarted{T: never}
-	noEnd    = &traces.AttemptFinished{T: never, Counters: traces.NoCounters}
+	noTaskEnd = &traces.TaskFinished{T: never, Winner: -1}
+	noJobEnd  = &traces.JobFinished{T: never, Counters: traces.NoCounters}
+	noStart   = &traces.AttemptStarted{T: never}
+	noEnd     = &traces.AttemptFinished{T: never, Counters: traces.NoCounters}
 )
 
 type task struct {
-	scheduled traces.TaskScheduled
-	finished  traces.TaskFinished
+	scheduled *traces.TaskScheduled
+	finished  *traces.TaskFinished
 }
 
 var taskColumns = []table.Column[task]{
@@ -107,11 +108,7 @@ func taskRows(e *format.Export) table.Rows[task] {
 				if t.Scheduled == nil {
 					continue
 				}
-				row := task{*t.Scheduled, traces.TaskFinished{T: never, Winner: -1}}
-				if t.Finished != nil {
-					row.finished = *t.Finished
-				}
-				if err := add(&row); err != nil {
+				if err := add(&task{t.Scheduled, cmp.Or(t.Finished, noTaskEnd)}); err != nil {
 					return err
 				}
 			}

@@ -97,13 +97,10 @@ func Check(path string) (Report, error) {
 	}
 	if src, ok := in.src.(*records); ok {
 		r.Blocks = src.blocks
-		for kind, n := range src.unknownKinds {
-			tally.addForeign(byte(kind), n)
-		}
+		tally.addForeign(src)
 	}
 	r.Events, r.Foreign = tally.footer.Events, in.Foreign()
 	sane.claims()
-	tally.foreign = r.Foreign
 	f := in.Footer()
 	if f == nil {
 		sane.end(false)

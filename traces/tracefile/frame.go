@@ -152,11 +152,13 @@ func (t *tally) count(e traces.Event) {
 	}
 }
 
-// addForeign counts n events of a kind that this program does not know.
-func (t *tally) addForeign(kind byte, n int64) {
-	t.footer.Events += n
-	t.kinds[kind] += n
-	t.foreign += n
+// addForeign counts the events that this program does not know completely.
+func (t *tally) addForeign(from *records) {
+	for kind, n := range from.unknownKinds {
+		t.footer.Events += n
+		t.kinds[kind] += n
+	}
+	t.foreign += from.unknown
 }
 
 func (t *tally) result(complete bool, reason string) Footer {

@@ -8,7 +8,6 @@ import (
 	"os"
 	"strings"
 
-	"heddle/traces"
 	"heddle/traces/outfile"
 )
 
@@ -140,36 +139,17 @@ func repair(in *bufio.Reader, out io.Writer, to string, r *Repaired) error {
 // their events to the counts in total.
 func readable(b block, total *tally) bool {
 	for _, t := range []*tally{newTally(), total} {
-		src := &records{}
+		end := &scanner{in: bufio.NewReaderSize(strings.NewReader(""), 16), footer: &Footer{}}
+		src := &records{scan: end, started: true}
 		src.dec.reset(b.records)
-		for {
-			kind, _, ok := src.dec.record()
-			if !ok {
-				break
-			}
-			if kind == recordHeader {
-				continue
-			}
-			e := src.make(traces.Kind(kind))
-			if e == nil {
-				if !src.dec.skip() {
-					return false
-				}
-				t.addForeign(kind, 1)
-				continue
-			}
-			whole, ok := src.dec.event(e)
-			if !ok {
-				return false
-			}
+		e, err := src.next()
+		for ; err == nil; e, err = src.next() {
 			t.add(e)
-			if !whole {
-				t.foreign++
-			}
 		}
-		if src.dec.Bad {
+		if !errors.Is(err, io.EOF) {
 			return false
 		}
+		t.addForeign(src)
 	}
 	return true
 }

@@ -144,7 +144,7 @@ func TestNewerFiles(t *testing.T) {
 		w.block.block = appendRecord(w.block.block, 200, []byte{6, 0xff, 0xff, 0xff})
 		w.block.Since, w.block.Stored = 3, nil
 		w.events++
-		w.tally.addForeign(200, 1)
+		w.tally.addForeign(&records{unknown: 1, unknownKinds: [256]int64{200: 1}})
 		// A note with one more field.
 		w.block.Event(note)
 		w.block.block = appendRecord(w.block.block, byte(traces.KindNote), append(w.block.Stored, 0x80, 0x01))
