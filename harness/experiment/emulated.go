@@ -110,6 +110,7 @@ func (w *emulatedWorld) stage(t *trial) stage {
 	return &emulatedTrial{
 		trialRun: trialRun{
 			trial: t, world: &w.clusterWorld, cluster: w.up.Clients, files: emulate.Files{Cluster: w.up}, origin: traces.Emulated,
+			leastLocations: time.Duration(len(w.up.Nodes)) * 10 * time.Millisecond, // so that a trace has a hundred samples a second at most
 		},
 		world: w,
 	}

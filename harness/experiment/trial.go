@@ -127,6 +127,8 @@ type trialRun struct {
 	sums    *hibench.Sums
 	files   watch.Files   // nil: those in HDFS
 	origin  traces.Origin // how the trace is made; empty: measured
+	// leastLocations is the shortest interval between samples of blocks and nodes.
+	leastLocations time.Duration
 	// cache is the part of the input in the HDFS cache: at first what the
 	// previous trial left cached, then what this trial caches. nil means that
 	// nothing is cached. If keepCache is true, the part stays cached for the
