@@ -244,27 +244,31 @@ func (r *Report) origin() string {
 }
 
 func (r *Report) places() string {
-	simulated, recorded := 0, 0
+	simulated, emulated, recorded := 0, 0, 0
 	for _, t := range r.trials {
 		switch {
 		case t.simulated:
 			simulated++
+		case t.emulated:
+			emulated++
 		case labelled(t.model, config.ModelRecorded):
 			recorded++
 		}
 	}
-	measured := len(r.trials) - simulated - recorded
+	measured := len(r.trials) - simulated - emulated - recorded
 	switch {
 	case simulated == len(r.trials):
 		return fmt.Sprintf("Simulated (%s): no cluster was measured.", printable.Count(simulated, "trial"))
-	case simulated == 0 && recorded == 0:
+	case emulated == len(r.trials):
+		return fmt.Sprintf("On emulated nodes (%s): a real ResourceManager scheduled, and no task computed.", printable.Count(emulated, "trial"))
+	case measured == len(r.trials):
 		return fmt.Sprintf("Measured on a cluster (%s).", printable.Count(measured, "trial"))
 	}
 	var list []string
 	for _, kind := range []struct {
 		n    int
 		what string
-	}{{simulated, "simulated"}, {measured, "measured on a cluster"}, {recorded, "the recording of a trace"}} {
+	}{{simulated, "simulated"}, {emulated, "on emulated nodes"}, {measured, "measured on a cluster"}, {recorded, "the recording of a trace"}} {
 		if kind.n > 0 {
 			list = append(list, fmt.Sprintf("%d %s", kind.n, kind.what))
 		}

@@ -145,3 +145,16 @@ func TestOtherwise(t *testing.T) {
 		}
 	}
 }
+
+// TestPlaces: trials on emulated nodes are said to be so, and not to be measured.
+func TestPlaces(t *testing.T) {
+	for want, trials := range map[string][]trial{
+		"On emulated nodes (2 trials): a real ResourceManager scheduled, and no task computed.": {{emulated: true}, {emulated: true}},
+		"Of 3 trials: 1 simulated, 1 on emulated nodes, 1 measured on a cluster.":               {{emulated: true}, {simulated: true}, {}},
+		"Measured on a cluster (1 trial).":                                                      {{}},
+	} {
+		if got := (&Report{trials: trials}).places(); got != want {
+			t.Errorf("it says %q, want %q", got, want)
+		}
+	}
+}

@@ -24,6 +24,7 @@ type trial struct {
 	// figures are those of each stage of the trial, or of each workload's trial.
 	figures        []*measure.Figures
 	simulated      bool
+	emulated       bool
 	digest         string // of the trial's schedule: trials with the same one are the same; "" if it is not known
 	name, workload string
 	goesOn         bool               // whether its model began with what it had learnt in the trial before
@@ -130,6 +131,7 @@ func (l *loading) add(i int, dir string) error {
 				}
 			}
 		}
+		t.emulated = run.World(&r) == runs.WorldEmulated
 		t.run, t.folder, t.simulated, t.goesOn = i, filepath.Base(dir), run.World(&r) == runs.WorldSimulated, r.StateOf != ""
 		if l.Apart {
 			t.model = t.folder + "/" + t.model
