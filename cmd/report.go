@@ -18,7 +18,7 @@ import (
 )
 
 type reportOptions struct {
-	Output string `flag:"output,o" text:"write the page to FILE, which must not exist" of:"FILE" without:"report.html in the RUN, TRACE.html, or report.html here"`
+	Output string `flag:"output,o" text:"write the page to FILE, which must not exist" of:"FILE" without:"report.html in the RUN; TRACE.html here, or report.html for several"`
 	report.Options
 	inRuns
 }
@@ -58,10 +58,16 @@ func runReport(c *cli.Context, o *reportOptions, args []string) error {
 	defer p.close()
 	o.Command = os.Args
 	o.Progress = func(doing string) { p.show(func() []string { return []string{doing} }) }
+	usual := runs.PageFile // the path of a page whose name nobody gave; it is written again and again
 	for _, arg := range args {
 		run, err := runOrTrace(o.inRuns.Runs, arg)
 		if err != nil {
 			return err
+		}
+		if len(args) == 1 && run != nil {
+			usual = filepath.Join(run.Dir, runs.PageFile)
+		} else if abs, err := filepath.Abs(arg); len(args) == 1 && err == nil { // here, since data folders are not heddle's
+			usual = filepath.Base(abs) + ".html"
 		}
 		if run == nil {
 			o.Options.Traces = append(o.Options.Traces, arg)
@@ -76,7 +82,7 @@ func runReport(c *cli.Context, o *reportOptions, args []string) error {
 	p.close()
 	write, path := outfile.Create, o.Output
 	if path == "" {
-		if write, path = outfile.Replace, usualPage(&o.Options); !isPage(path) {
+		if write, path = outfile.Replace, usual; !isPage(path) {
 			return usagef("%s is no page of heddle's, so it is kept; --output FILE.html writes elsewhere", path)
 		}
 	}
@@ -89,18 +95,6 @@ func runReport(c *cli.Context, o *reportOptions, args []string) error {
 			doc.Bytes(info.Size())))
 	}
 	return nil
-}
-
-// usualPage returns the path of a page whose name nobody gave: in the run folder, beside
-// the trace, or for several of them in the current folder. It is written again and again.
-func usualPage(o *report.Options) string {
-	switch {
-	case len(o.Runs) == 1 && len(o.Traces) == 0:
-		return filepath.Join(o.Runs[0], runs.PageFile)
-	case len(o.Runs) == 0 && len(o.Traces) == 1:
-		return filepath.Clean(o.Traces[0]) + ".html"
-	}
-	return runs.PageFile
 }
 
 // isPage reports whether nothing is at a path but a page of heddle's.
