@@ -246,8 +246,8 @@ func (f *facts) checkRun(s Step, a *fact) string {
 			return "want the rate of its disk, and a map with its input on it"
 		}
 	case farRead:
-		if a.level <= traces.LevelNode {
-			return "want input elsewhere"
+		if a.level <= traces.LevelCache {
+			return "want input elsewhere or on a disk"
 		}
 	case skew:
 		if s.Load < standsOut {

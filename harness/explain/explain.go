@@ -29,7 +29,7 @@ const (
 	masterWait    Cause = "masterWait"    // a job waits for its ApplicationMaster, longer than a start takes
 	kept          Cause = "kept"          // a node has room, and the waiting task does not get it
 	slowNode      Cause = "slowNode"      // a node is slower than the others
-	farRead       Cause = "farRead"       // a map reads from another node
+	farRead       Cause = "farRead"       // a map reads from further away than others: from another node, or from a disk and not the cache
 	skew          Cause = "skew"          // a task has more to read than the others
 	disk          Cause = "disk"          // disks are read as fast as they can
 	link          Cause = "link"          // so are links

@@ -2,6 +2,8 @@ package explain
 
 import (
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -78,6 +80,34 @@ func TestPlanted(t *testing.T) {
 			first := y.Lines[0]
 			if x.want != nil && !slices.Contains(x.want, first.Cause) || x.want == nil && !first.Inherent && first.Share > 10 {
 				t.Errorf("%s, seed %d: first of %v is %s, %v: %s", x.name, seed, y.Makespan, first.Cause, first.Seconds, first.Sentence)
+			}
+		}
+	}
+}
+
+// TestAlike has a thousand runs on nodes that are alike, with maps that differ much, and read from the cache, from
+// disks and from other nodes, some of them slowly: no line calls a node slow.
+func TestAlike(t *testing.T) {
+	for seed := range uint64(1000) {
+		rng := rand.New(rand.NewPCG(seed, 7))
+		c := wordcount(seed, 2+int32(rng.IntN(8)), true)
+		disk, j := pick[int64](rng, 0, 1e6, 5e6, 80e6), &c.Source.(*sim.Jobs).List[0]
+		for i := range c.Cluster.Nodes {
+			c.Cluster.Nodes[i].DiskBytesPerSec = disk
+		}
+		j.Maps, j.Cached, j.Replicas, j.MapWork = int32(8+rng.IntN(40)), state.Hosts{}, state.Hosts{}, nil
+		spread := pick(rng, 0, 0.3, 0.8)
+		for range j.Maps {
+			hosts := []state.NodeID{state.NodeID(rng.IntN(4)), state.NodeID(rng.IntN(4))}
+			j.Replicas.Add(hosts...)
+			j.Cached.Add(hosts[:rng.IntN(2)]...)
+			compute := int32(4000 * math.Exp(spread*rng.NormFloat64()))
+			j.MapWork = append(j.MapWork, sim.Work{InputBytes: 8 << 20, ComputeMs: compute, OutputBytes: 8 << 20})
+		}
+		x := simulated(t, c, pick(rng, "acl", "delay", "capacity", "random")).explained(t)
+		for _, l := range x.Lines {
+			if l.Cause == slowNode {
+				t.Errorf("seed %d: of %v, %v: %s", seed, x.Makespan, l.Seconds, l.Sentence)
 			}
 		}
 	}

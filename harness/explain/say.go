@@ -91,7 +91,8 @@ var says = map[Cause]struct {
 		"look at that node, take it out, or mapreduce.map.speculative", false,
 	},
 	farRead: {
-		"maps read their input from other nodes: $task on $node took $whole in place of the $least of maps with their input at hand",
+		"maps read their input from other nodes, or not from the cache: $task on $node took $whole in place of the $least of maps " +
+			"with it nearer",
 		"yarn.scheduler.capacity.node-locality-delay, the replication of the input, or key cache", false,
 	},
 	skew: {

@@ -21,16 +21,26 @@ type typical struct {
 	all       []*attempt
 	took      traces.Time // the median
 	bytes     int64       // the median; 0: not known of all
-	elsewhere map[*node]traces.Time
+	elsewhere map[place]traces.Time
+	slow      map[*node]bool
+}
+
+// place is where an attempt ran, and from where its input came.
+type place struct {
+	node  *node
+	level traces.Level
 }
 
 // How many attempts tell what is typical, and how many times as long something takes that
 // stands out.
 const (
-	enough      = 3
-	standsOut   = 1.4
-	fewStandOut = 2.0 // of two attempts
-	leastIO     = 0.2 // of an attempt's time
+	enough     = 3
+	standsOut  = 1.4
+	manyErrors = 5   // standard errors that a slow node's mean is off: chance does that in none of a thousand runs
+	leastFree  = 4   // degrees of freedom of these
+	leastIO    = 0.2 // of an attempt's time
+	// leastVariance is that of attempts which differ by a fifth, as they do on any node.
+	leastVariance = 0.2 * 0.2
 )
 
 // lastMap returns the map whose output a reduce that ran up to t waited for last; nil: it waited for none.
@@ -73,7 +83,7 @@ func (w *Reader) measure() {
 		}
 		for _, g := range a.groups() {
 			if w.groups[g] == nil {
-				w.groups[g] = &typical{elsewhere: map[*node]traces.Time{}}
+				w.groups[g] = &typical{elsewhere: map[place]traces.Time{}, slow: map[*node]bool{}}
 			}
 			w.groups[g].all = append(w.groups[g].all, a)
 		}
@@ -178,36 +188,66 @@ func median(list []*attempt, is func(*attempt) bool) traces.Time {
 	return took[(len(took)-1)/2]
 }
 
-// slowOn returns what attempts like a typically take on other nodes, if its node is slower: those
-// of its job, or of jobs of its name, took clearly longer there, nearly every one; else 0.
+// spread is how a number of times lie, as logarithms: their mean, and the sum of the squares of what they are off.
+type spread struct{ n, mean, squares float64 }
+
+func (x *spread) add(took traces.Time) {
+	y := math.Log(float64(max(1, took)))
+	x.n++
+	off := y - x.mean
+	x.mean += off / x.n
+	x.squares += off * (y - x.mean)
+}
+
+// slowOn returns what attempts like a typically take on other nodes, if its node is slower; else 0. Only
+// attempts of its job are compared, and only those whose input came the same way.
 func (w *Reader) slowOn(a *attempt) traces.Time {
-	s := w.typical(a)
+	s := w.groups[a.groups()[0]]
 	if s == nil {
 		return 0
 	}
-	if others, ok := s.elsewhere[a.node]; ok {
+	p := place{a.node, a.level}
+	others, ok := s.elsewhere[p]
+	if !ok {
+		others = median(s.all, func(b *attempt) bool { return b.node != a.node && b.level == a.level })
+		s.elsewhere[p] = others
+	}
+	if slowed := a.node.slowed; len(slowed) > 0 && slowed[0] < a.end { // it is said to be slow
+		if float64(a.took) < standsOut*float64(others) {
+			return 0
+		}
 		return others
 	}
-	here := func(b *attempt) bool { return b.node == a.node }
-	own, others := median(s.all, here), median(s.all, func(b *attempt) bool { return !here(b) })
-	n, above := 0, 0
-	for _, b := range s.all {
-		if here(b) {
-			n, above = n+1, above+b2i(b.took > others)
+	slow, ok := s.slow[a.node]
+	if !ok {
+		slow = s.isSlow(a.node)
+		s.slow[a.node] = slow
+	}
+	if !slow {
+		return 0
+	}
+	return others
+}
+
+// isSlow reports whether several attempts on a node took clearly longer than those elsewhere whose input came
+// the same way, and by far more than times of attempts differ on one node.
+func (s *typical) isSlow(n *node) bool {
+	var here, there [traces.LevelOff + 1]spread
+	for _, a := range s.all {
+		to := &there
+		if a.node == n {
+			to = &here
+		}
+		to[min(a.level, traces.LevelOff)].add(a.took)
+	}
+	var own, more, squares, free, scale float64
+	for l, x := range here {
+		if y := there[l]; x.n > 0 && y.n > 1 {
+			own, more, squares = own+x.n, more+x.n*(x.mean-y.mean), squares+x.squares+y.squares
+			free, scale = free+x.n+y.n-2, scale+x.n+x.n*x.n/y.n
 		}
 	}
-	least := standsOut
-	switch slowed := a.node.slowed; {
-	case len(slowed) > 0 && slowed[0] < a.end:
-		own = max(own, a.took) // it is said to be slow
-	case n < enough:
-		least = fewStandOut
-	}
-	if float64(own) < least*float64(others) || 4*above < 3*n {
-		others = 0
-	}
-	s.elsewhere[a.node] = others
-	return others
+	return own > 1 && free >= leastFree && more >= own*math.Log(standsOut) && more >= manyErrors*math.Sqrt(scale*(squares/free+leastVariance))
 }
 
 // run goes back to a time at which an attempt ran, and gives what it took to its causes.
@@ -273,12 +313,12 @@ func (w *Reader) stray(a *attempt, whole traces.Time) (s Step, x traces.Time) {
 	if of == nil || float64(a.took) < standsOut*float64(of.took) {
 		return s, 0
 	}
-	local := median(of.all, func(b *attempt) bool { return b.level > traces.LevelUnknown && b.level <= traces.LevelNode })
-	far := median(of.all, func(b *attempt) bool { return b.level == a.level })
+	nearer := median(of.all, func(b *attempt) bool { return b.level > traces.LevelUnknown && b.level < a.level })
+	same := median(of.all, func(b *attempt) bool { return b.level == a.level })
 	more := float64(a.bytes) / float64(max(1, of.bytes))
 	switch {
-	case a.isFar() && local > 0 && (far == 0 || float64(far) >= standsOut*float64(local)):
-		return a.step(farRead), beyond(local)
+	case (a.isFar() || a.node.disk <= 0) && nearer > 0 && float64(cmp.Or(same, a.took)) >= standsOut*float64(nearer):
+		return a.step(farRead), beyond(nearer)
 	case of.bytes > 0 && more >= standsOut:
 		s = a.step(skew)
 		s.Load = more
