@@ -135,8 +135,9 @@ func (t *trialRun) startCapture(ctx context.Context, watcher *watch.Watcher, fol
 			Reasons: e.Reasons && b.Actuator != config.ActuatorNone, MapSlots: int32(b.MapSlots), ReduceSlots: int32(b.ReduceSlots),
 			Told: b.Capacity.Telling(),
 		},
-		EveryLocations: max(time.Duration(e.Sampling.Locations), t.leastLocations), EveryRM: time.Duration(e.Sampling.RM), EveryAgents: time.Duration(e.Sampling.Agents),
-		Sampled: t.hearSamples(driver),
+		EveryLocations: max(time.Duration(e.Sampling.Locations), t.leastLocations), EveryRM: time.Duration(e.Sampling.RM),
+		EveryAgents: time.Duration(e.Sampling.Agents),
+		Sampled:     t.hearSamples(driver),
 		Progress: func(p capture.Progress) {
 			step := t.step
 			step.Doing, step.Jobs, step.Live = "run", &p, live
