@@ -77,7 +77,7 @@ func (r *Report) differences() string {
 			first, second = second, first
 		}
 		text := fmt.Sprintf("%s, %s with %s: %s against %s%s.", r.apart(noun, p), p.Says(), p.number(), first, second,
-			r.others(best.Model, other.Model, models))
+			r.others(best.Model, other.Model, models)) + r.heldUp(other.Model)
 		if more := slices.DeleteFunc(shown, func(m string) bool { return m == other.Model }); len(more) > 0 {
 			text += fmt.Sprintf(" It differs from %s too.", few(more))
 		}

@@ -158,3 +158,13 @@ func TestPlaces(t *testing.T) {
 		}
 	}
 }
+
+// TestHeldUp: a model that is slower since reduces held its slots is not just called slower.
+func TestHeldUp(t *testing.T) {
+	r := headlined(-59.7, Interval{-60, -59}, 0.001)
+	r.trials = []trial{{model: "yarn", figures: []*measure.Figures{{StarvedMs: 316_000}, {}}}, {model: "delay", figures: []*measure.Figures{{}}}}
+	const want = " yarn lost 158.0 s by reduces that held all slots (mean; at most 316.0 s), which is part of the difference."
+	if got := r.Headline(); !strings.Contains(got, "delay is faster than yarn by 59.7 %") || !strings.Contains(got, want) {
+		t.Errorf("it says %q, want %q", got, want)
+	}
+}

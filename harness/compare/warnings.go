@@ -7,6 +7,7 @@ import (
 
 	"heddle/harness/config"
 	"heddle/harness/measure"
+	"heddle/harness/stats"
 	"heddle/traces"
 )
 
@@ -72,13 +73,32 @@ func (r *Report) starved() (list []string) {
 	for _, w := range r.Workloads() {
 		var all []*measure.Figures
 		for _, t := range only(r.trials, w) {
-			all = append(all, t.figures...)
+			for _, f := range t.figures {
+				all = append(all, &measure.Figures{Model: t.model, StarvedMs: f.StarvedMs, MakespanMs: f.MakespanMs})
+			}
 		}
 		if text := measure.StarvedText(all...); text != "" {
 			list = append(list, w+": "+text)
 		}
 	}
 	return list
+}
+
+// heldUp says how long the trials of a model stood still, since that and not the model is part of a difference.
+func (r *Report) heldUp(model string) string {
+	var lost []float64
+	for _, t := range r.trials {
+		for _, f := range t.figures {
+			if t.model == model {
+				lost = append(lost, f.StarvedMs/1000)
+			}
+		}
+	}
+	if r.Unit != "s" || len(lost) == 0 || slices.Max(lost) < 1 {
+		return ""
+	}
+	return fmt.Sprintf(" %s lost %.1f s by reduces that held all slots (mean; at most %.1f s), which is part of the difference.", model,
+		stats.Mean(lost).Value, slices.Max(lost))
 }
 
 // warnings collects warnings. A warning that several models or pairs have is

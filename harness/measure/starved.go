@@ -1,12 +1,14 @@
 package measure
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 
 	"heddle/harness/stats"
 	"heddle/traces"
+	"heddle/traces/printable"
 )
 
 // starved adds up the time in which reduces hold all slots while maps of their own jobs
@@ -116,27 +118,43 @@ func (c *Collector) mastered(j *Job, on traces.Node, bytes int64) {
 }
 
 // StarvedText says in how many of some trials reduces held all slots for a hundredth of the
-// makespan or more, how long in the median of these, and what to change. It is empty if that
-// was so in none.
+// makespan or more, how long in the median of these and in the worst, and what to change: of each model, if
+// there are several, the one with the worst trial first. It is empty if that was so in none.
 func StarvedText(trials ...*Figures) string {
-	var lost, spans []float64
+	worst := func(a, b *Figures) int { return cmp.Compare(a.StarvedMs, b.StarvedMs) }
+	of, lost := map[string]int{}, map[string][]*Figures{}
 	for _, f := range trials {
+		of[f.Model]++
 		if f.StarvedMs >= 1000 && f.StarvedMs >= f.MakespanMs/100 {
-			lost, spans = append(lost, f.StarvedMs/1000), append(spans, f.MakespanMs/1000)
+			lost[f.Model] = append(lost[f.Model], f)
 		}
 	}
 	if len(lost) == 0 {
 		return ""
 	}
-	in := ""
-	if len(trials) > 1 {
-		in = fmt.Sprintf(" in %d of %d trials", len(lost), len(trials))
+	models := slices.Sorted(maps.Keys(lost))
+	slices.SortStableFunc(models, func(a, b string) int { return worst(slices.MaxFunc(lost[b], worst), slices.MaxFunc(lost[a], worst)) })
+	for i, m := range models {
+		var waits, spans []float64
+		for _, f := range lost[m] {
+			waits, spans = append(waits, f.StarvedMs/1000), append(spans, f.MakespanMs/1000)
+		}
+		wait, span, most := stats.Quantile(waits, 0.5), stats.Quantile(spans, 0.5), slices.MaxFunc(lost[m], worst)
+		text := fmt.Sprintf("for %.1f of %.1f s", wait, span)
+		if len(trials) > 1 {
+			text = fmt.Sprintf("in %d of %d trials, %s", len(waits), of[m], text)
+		}
+		if len(of) > 1 {
+			text = "under " + m + " " + text
+		}
+		if most.StarvedMs > 2000*wait {
+			text += fmt.Sprintf(" and at worst %.1f of %.1f s", most.StarvedMs/1000, most.MakespanMs/1000)
+		}
+		if wait > span/2 {
+			text += " (what is measured is mostly this wait)"
+		}
+		models[i] = text
 	}
-	wait, span, mostly := stats.Quantile(lost, 0.5), stats.Quantile(spans, 0.5), ""
-	if wait > span/2 {
-		mostly = "what is measured is mostly this wait; "
-	}
-	return fmt.Sprintf("reduces held all slots while maps of their own jobs waited%s, for %.1f of %.1f s: "+
-		"%sgive fewer reduces (key reduces, or maxTasks of a trace), "+
-		"the setting mapreduce.job.reduce.slowstart.completedmaps: 1, or more slots", in, wait, span, mostly)
+	return "reduces held all slots while maps of their own jobs waited " + printable.First(3, models) + ": give fewer reduces (key reduces, or maxTasks " +
+		"of a trace), the setting mapreduce.job.reduce.slowstart.completedmaps: 1, or more slots"
 }

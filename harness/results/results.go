@@ -82,7 +82,7 @@ func Starved(trials []Trial) (list []string) {
 		if by[r.Workload] == nil {
 			labels = append(labels, r.Workload)
 		}
-		by[r.Workload] = append(by[r.Workload], &measure.Figures{StarvedMs: r.StarvedMs, MakespanMs: float64(r.MakespanMs)})
+		by[r.Workload] = append(by[r.Workload], &measure.Figures{Model: r.Model, StarvedMs: r.StarvedMs, MakespanMs: float64(r.MakespanMs)})
 	}
 	for _, label := range labels {
 		if text := measure.StarvedText(by[label]...); text != "" {
