@@ -176,6 +176,8 @@ func printReplays(
 		next(c, "heddle compare", run.Dir)
 	} else if o.Out != "" {
 		next(c, "heddle trace info", o.Out)
+	} else if len(c.LocalFlagNames()) == 0 {
+		next(c, "heddle replay --model yarn --model fifo --model delay --seed 1,2,3,4,5,6 --runs runs", c.Args().Slice()...)
 	}
 	return nil
 }

@@ -19,8 +19,8 @@ func traceWhy() *cli.Command {
 		Description: `Says of each attempt of a task how near its node was to its input, which nodes were
 nearer and whether they were full, and what the scheduler model saw when it decided.
 TASK is the id of a task or an attempt as Hadoop writes it, or a job and a letter with
-the task's number: the job may be its number or its id, and may be left out if there
-is only one. For example:
+the task's number: the job may be its id or the last number of it, and may be left
+out if there is only one. For example:
 
    heddle trace why run.trace task_1795236380513_0001_m_000007
    heddle trace why run.trace 1/m7

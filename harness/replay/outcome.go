@@ -99,7 +99,7 @@ func Each(n int, config func(i int) (Config, error), done func(i int, o *Outcome
 			o, err := outcome(c)
 			if err == nil && c.Sanity && len(c.Trace.Jobs) > 0 {
 				if o.RecordedOrder, err = orderOf(c)(); err == nil {
-					o.Warnings = append(o.Warnings, o.RecordedOrder.doubts(c.Trace, o.Assumed)...)
+					o.Warnings = append(o.Warnings, o.RecordedOrder.doubts(c.Trace, c.Modelled, o.Assumed)...)
 				} else if !errors.Is(err, sim.ErrInterrupted) {
 					o.Warnings, err = append(o.Warnings,
 						fmt.Sprintf("what was recorded cannot be replayed, so it is not known how far off these replays are: %v", err)), nil
@@ -274,7 +274,7 @@ func Doc(list []Outcome, metrics []measure.Metric) doc.Doc {
 		several, failed = several || list[i].Trace != list[0].Trace, failed || list[i].NotSucceeded > 0
 	}
 	t := &doc.Table{Name: "replays"}
-	jobs := sameJobs(list)
+	jobs, nowhere := sameJobs(list), false // nowhere: the trace tells of no map where its block was
 	for i := range list {
 		o := &list[i]
 		var row []doc.Cell
@@ -316,12 +316,13 @@ func Doc(list []Outcome, metrics []measure.Metric) doc.Doc {
 		}
 		if len(metrics) == 0 {
 			l := o.Locality
+			nowhere = o.IsRecorded() && l.Known() == 0 || nowhere && list[i-1].Trace == o.Trace
 			for _, at := range []struct {
 				name string
 				maps int
 			}{{"cache", l.Cache}, {"node", l.Node}, {"rack", l.Rack}, {"off", l.Off}} {
 				cell := doc.Count(at.maps)
-				if o.IsRecorded() && l.Known() == 0 {
+				if nowhere && l.Known() == l.Off {
 					cell = doc.Words("-")
 				}
 				add(at.name, cell)

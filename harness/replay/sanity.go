@@ -112,7 +112,7 @@ func (o *RecordedOrder) String() string {
 }
 
 // doubts returns the warning of a replay that is too far off, with the likeliest causes first.
-func (o *RecordedOrder) doubts(t *recorded.Trace, assumed []string) (list []string) {
+func (o *RecordedOrder) doubts(t *recorded.Trace, modelled bool, assumed []string) (list []string) {
 	if max(math.Abs(o.MakespanPct), math.Abs(o.CompletionPct)) <= mostOffPct && o.Jobs == o.of {
 		return nil
 	}
@@ -123,7 +123,9 @@ func (o *RecordedOrder) doubts(t *recorded.Trace, assumed []string) (list []stri
 	if len(assumed) > 0 && strings.HasSuffix(assumed[0], "(--slots)") && t.Parallel() {
 		causes = append(causes, "assumed are "+assumed[0])
 	}
-	if len(causes) == 0 && t.Foreign() {
+	if modelled {
+		causes = append(causes, `a calibration to other jobs or machines: "heddle replay --calibrate" fits one to this trace`)
+	} else if len(causes) == 0 && t.Foreign() {
 		causes = []string{"the time that Hadoop takes beside tasks, which is assumed"}
 	}
 	text := t.Name + ": " + o.String() + Distrust
@@ -145,7 +147,11 @@ func Basis(list []Outcome) (d doc.Doc) {
 			name = o.Trace + ": "
 		}
 		if o.RecordedOrder != nil && o.RecordedOrder.of+o.RecordedOrder.others > 0 {
-			d = append(d, doc.Text(name+o.RecordedOrder.String()))
+			text := name + o.RecordedOrder.String()
+			if o.change.PlacesBlocks() && i > 0 && workers(&list[i-1]) > 0 {
+				text += " That is on the recorded nodes and blocks; --nodes, --racks and --replication have blocks placed anew, on copies of the nodes."
+			}
+			d = append(d, doc.Text(text))
 		} else if o.Durations == "rules" {
 			d = append(d,
 				doc.Text(name+"No job of the list has run, so nothing tells how far off these times are: compare models with each other, not with "+

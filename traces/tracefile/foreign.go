@@ -2,6 +2,8 @@ package tracefile
 
 import (
 	"bytes"
+	"compress/gzip"
+	"io"
 	"regexp"
 	"strings"
 )
@@ -21,7 +23,7 @@ var foreign = [...]struct{ begins, is string }{
 	{"PK\x03\x04", packed},
 	{"BZh", packed},
 	{"\xfd7zXZ", packed},
-	{"\x28\xb5\x2f\xfd", packed},
+	{"\x28\xb5\x2f\xfd", "compressed with zstd: unpack it; if it is an event log of Spark, heddle knows jobs of MapReduce"},
 	{"\x1f\x8b", "compressed with gzip, once more if it was unpacked: unpack it"},
 	{"\x5a\x2a\x4d\x18", OwnTrace},
 	{`^\{"kind":`, OwnTrace},
@@ -50,6 +52,14 @@ var foreign = [...]struct{ begins, is string }{
 // it. It returns "" if it does not know.
 func Foreign(head []byte) string {
 	head = bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n")
+	if z, err := gzip.NewReader(bytes.NewReader(head)); err == nil {
+		inside, _ := io.ReadAll(io.LimitReader(z, 1<<12)) // the head ends within
+		if !bytes.Contains(inside, []byte("\x1f\x8b")) {  // a file may hold itself
+			if is := Foreign(inside); is != "" {
+				return "compressed with gzip; inside, it is " + is
+			}
+		}
+	}
 	for _, f := range foreign {
 		text := strings.HasPrefix(f.begins, "^") || strings.HasPrefix(f.begins, `"`) || strings.HasPrefix(f.begins, "(?")
 		if text && regexp.MustCompile(f.begins).Match(head) || bytes.HasPrefix(head, []byte(f.begins)) {

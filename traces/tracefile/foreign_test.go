@@ -1,0 +1,35 @@
+package tracefile
+
+import (
+	"bytes"
+	"compress/gzip"
+	"strings"
+	"testing"
+)
+
+// TestForeignPacked: a packed file is named by what is in it, if its beginning tells.
+func TestForeignPacked(t *testing.T) {
+	pack := func(text string) []byte {
+		var out bytes.Buffer
+		z := gzip.NewWriter(&out)
+		if _, err := z.Write([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return out.Bytes()
+	}
+	spark := pack(`{"Event":"SparkListenerLogStart"}` + strings.Repeat(" ", 1<<16))
+	for want, head := range map[string][]byte{
+		"inside, it is an event log of Spark": spark[:len(spark)/2],
+		"inside, it is a job history":         pack("Avro-Json\n"),
+		"gzip, once more":                     pack(string(pack("x"))),
+		"gzip, once":                          pack("x"),
+		"zstd: unpack it; if it is an event":  []byte("\x28\xb5\x2f\xfd\x00"),
+	} {
+		if got := Foreign(head); !strings.Contains(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
