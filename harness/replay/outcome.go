@@ -274,7 +274,7 @@ func Doc(list []Outcome, metrics []measure.Metric) doc.Doc {
 		several, failed = several || list[i].Trace != list[0].Trace, failed || list[i].NotSucceeded > 0
 	}
 	t := &doc.Table{Name: "replays"}
-	jobs, nowhere := sameJobs(list), false // nowhere: the trace tells of no map where its block was
+	jobs := sameJobs(list)
 	for i := range list {
 		o := &list[i]
 		var row []doc.Cell
@@ -316,13 +316,13 @@ func Doc(list []Outcome, metrics []measure.Metric) doc.Doc {
 		}
 		if len(metrics) == 0 {
 			l := o.Locality
-			nowhere = o.IsRecorded() && l.Known() == 0 || nowhere && list[i-1].Trace == o.Trace
+			nowhere := unplaced(list, i)
 			for _, at := range []struct {
 				name string
 				maps int
 			}{{"cache", l.Cache}, {"node", l.Node}, {"rack", l.Rack}, {"off", l.Off}} {
 				cell := doc.Count(at.maps)
-				if nowhere && l.Known() == l.Off {
+				if nowhere {
 					cell = doc.Words("-")
 				}
 				add(at.name, cell)
@@ -332,4 +332,15 @@ func Doc(list []Outcome, metrics []measure.Metric) doc.Doc {
 		t.Add(row...)
 	}
 	return append(doc.Doc{t}, differences(list, jobs)...)
+}
+
+// unplaced reports whether nothing tells where the blocks of an outcome's maps were: the
+// recorded trace has no map's locality, and no map of the outcome found its block.
+func unplaced(list []Outcome, i int) bool {
+	l := list[i].Locality
+	for i > 0 && list[i-1].Trace == list[i].Trace {
+		i--
+	}
+	was := list[i].Locality
+	return list[i].IsRecorded() && was.Known() == 0 && l.Known() == l.Off
 }
