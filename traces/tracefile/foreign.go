@@ -56,7 +56,7 @@ func Foreign(head []byte) string {
 		inside, _ := io.ReadAll(io.LimitReader(z, 1<<12)) // the head ends within
 		if !bytes.Contains(inside, []byte("\x1f\x8b")) {  // a file may hold itself
 			if is := Foreign(inside); is != "" {
-				return "compressed with gzip; inside, it is " + is
+				return "compressed with gzip, once more if it was unpacked: unpack it; inside, it is " + is
 			}
 		}
 	}
