@@ -148,7 +148,7 @@ func TestHostileFiles(t *testing.T) {
 		{"an end long past", "replay expected-past.jsonl", 0, `fifo`, `panic`},
 		{"an end that is no number", "trace info expected-nan.jsonl", exitFailed, `damaged at line 6`, `panic`},
 		{"escapes in what a model says", "trace info escapes.jsonl", 0, `schedule digest`, `\x1b|\x{9b}|(?m)^heddle: forged`},
-		{"the same as a page", "replay --format html escapes.jsonl", 0, `<table class="many">`, `\x1b|\x{9b}`},
+		{"the same as a page", "replay --format html escapes.jsonl", 0, `<caption>replays</caption>`, `\x1b|\x{9b}`},
 		{"the same as a timeline", "trace export --to perfetto escapes.jsonl", 0, `lateSeconds|attempt`, `\x1b|(?m)^heddle: forged`},
 		{"a megabyte of what a model says", "trace info --json megabyte.jsonl", 0, `"jobs"`, `panic|estimates|x=yx=y`},
 		{"the same replayed", "replay megabyte.jsonl", 0, `fifo`, `panic|x=yx=y`},
