@@ -20,7 +20,7 @@ func TestExplained(t *testing.T) {
 		{"", head + "reduces: 2}\n"},
 		{"slowNode", head + "reduces: 2" + faults + "  - {at: 1s, node: r1n2, what: slow, speed: 0.07}\n"},
 		{"nodeLost", head + "reduces: 2" + faults + "  - {at: 12s, node: r1n2, what: down}\n  - {at: 60s, node: r1n2, what: up}\n"},
-		{"reducesHold", head + "label: many, reduces: 8, settings: {dfs.blocksize: 4194304, mapreduce.job.reducer.unconditional-preempt.delay.sec: 30}}\n"},
+		{"reducesHold", head + "label: many, reduces: 8, settings: {dfs.blocksize: 4194304, mapreduce.job.reducer.unconditional-preempt.delay.sec: 90}}\n"},
 	} {
 		run, err := runText(t, c, x.text)
 		if err != nil {
