@@ -155,6 +155,6 @@ func StarvedText(trials ...*Figures) string {
 		}
 		models[i] = text
 	}
-	return "reduces held all slots while maps of their own jobs waited " + printable.First(3, models) + ": give fewer reduces (key reduces, or maxTasks " +
-		"of a trace), the setting mapreduce.job.reduce.slowstart.completedmaps: 1, or more slots"
+	return "reduces held all slots while maps of their own jobs waited " + printable.First(3, models) +
+		": give fewer reduces (key reduces, or maxTasks of a trace), the setting mapreduce.job.reduce.slowstart.completedmaps: 1, or more slots"
 }
