@@ -52,8 +52,8 @@ func (s *Simulated) tell() error {
 		fmt.Sprintf("And if that cluster's disks were slow, 1 MB/s? Simulated, never measured: %s.", versus(s.table(slow, "makespan"))),
 	}
 	if x := far(&h, events); x != nil {
-		s.Story = append(s.Story, fmt.Sprintf("When it ran, why did YARN not start map %d where its block was cached? YARN's scheduler does not know "+
-			"the cache: an ApplicationMaster asks for the hosts of all replicas. It ran %s.",
+		s.Story = append(s.Story, fmt.Sprintf("When it ran, why did YARN not start map %d where its block was cached? "+
+			"YARN's scheduler does not know the cache: an ApplicationMaster asks for the hosts of all replicas. It ran %s.",
 			x.Attempt.Index, x.Short()))
 		s.why = fmt.Sprintf("heddle trace why %s m%d", s.Trace, x.Attempt.Index)
 	}
