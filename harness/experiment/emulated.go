@@ -149,18 +149,7 @@ func (t *emulatedTrial) prepare(ctx context.Context) (inputBytes int64, err erro
 	if err != nil {
 		return 0, err
 	}
-	t.submissions = live.Submissions()
-	if ofAlone(t.plan.Workload) {
-		if err := t.setDeadlines(); err != nil {
-			return 0, err
-		}
-	}
-	t.done = make([]workload.Done, len(t.submissions))
-	t.failures = make([]error, len(t.submissions))
-	for i := range t.submissions {
-		t.tags = append(t.tags, fmt.Sprintf("%s-%d", tag, i+1))
-	}
-	return inputBytes, nil
+	return inputBytes, t.expect(tag)
 }
 
 // run runs the jobs. Heartbeats that come late say that this machine is too busy: YARN then

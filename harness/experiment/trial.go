@@ -171,16 +171,8 @@ func (t *trialRun) prepare(ctx context.Context) (inputBytes int64, err error) {
 	if err != nil {
 		return 0, errors.Join(err, t.hold.EndApps(ctx, tag+"-prep"))
 	}
-	t.submissions = t.runner.Submissions()
-	if ofAlone(t.plan.Workload) {
-		if err := t.setDeadlines(); err != nil {
-			return 0, err
-		}
-	}
-	t.done = make([]workload.Done, len(t.submissions))
-	t.failures = make([]error, len(t.submissions))
-	for i := range t.submissions {
-		t.tags = append(t.tags, fmt.Sprintf("%s-%d", tag, i+1))
+	if err := t.expect(tag); err != nil {
+		return 0, err
 	}
 	if t.options.Experiment.ColdReads && len(t.cluster.Agents) > 0 {
 		t.say("drop", "page caches")
@@ -189,6 +181,20 @@ func (t *trialRun) prepare(ctx context.Context) (inputBytes int64, err error) {
 		}
 	}
 	return data.Bytes, t.cacheInput(ctx, data)
+}
+
+// expect notes what the trial submits, with a tag for each submission.
+func (t *trialRun) expect(tag string) error {
+	t.submissions = t.runner.Submissions()
+	t.done = make([]workload.Done, len(t.submissions))
+	t.failures = make([]error, len(t.submissions))
+	for i := range t.submissions {
+		t.tags = append(t.tags, fmt.Sprintf("%s-%d", tag, i+1))
+	}
+	if ofAlone(t.plan.Workload) {
+		return t.setDeadlines()
+	}
+	return nil
 }
 
 func (t *trialRun) run(ctx context.Context) (results.Trial, error) {
