@@ -113,7 +113,7 @@ func (s Set) fetch(ctx context.Context, folder string) error {
 	cmd := exec.CommandContext(
 		ctx,
 		"mvn",
-		append([]string{"-B", "-q", "-f", filepath.Join(tmp, "pom.xml"), "-DoutputDirectory=" + out}, goal...)...)
+		append([]string{"-B", "-q", "-C", "-f", filepath.Join(tmp, "pom.xml"), "-DoutputDirectory=" + out}, goal...)...)
 	// The JVM that runs Maven is to leave no folder in /tmp, and is too short-lived for its slower compiler to pay.
 	cmd.Env = append(os.Environ(), "MAVEN_OPTS=-XX:TieredStopAtLevel=1 "+os.Getenv("MAVEN_OPTS")+" -XX:-UsePerfData -Djava.io.tmpdir="+tmp)
 	var log bytes.Buffer
