@@ -44,18 +44,14 @@ type Host struct {
 	Rack int
 }
 
-// heapPerNode and leastHeap are the Manager's heap in MB. With 1,000 nodes, some 40 MB are
+// The Manager's heap is leastHeapMB, and one MB more for each nodesPerHeapMB nodes. With 1,000 nodes, some 40 MB are
 // left after a collection of garbage.
 const leastHeapMB, nodesPerHeapMB = 512, 2
 
 // NewManager fetches Hadoop unless the user's cache has it, and writes the settings of a
 // ResourceManager into a folder. lastly are settings in yarn-site.xml that come last.
 func NewManager(ctx context.Context, c Config, hosts []Host, folder string, lastly map[string]string, say func(Event)) (*Manager, error) {
-	dist, err := findDistribution(ctx, c, say)
-	if err != nil {
-		return nil, err
-	}
-	java, err := javaHome(c.release())
+	saved, dist, err := programs(ctx, c, say)
 	if err != nil {
 		return nil, err
 	}
@@ -65,10 +61,7 @@ func NewManager(ctx context.Context, c Config, hosts []Host, folder string, last
 	if err != nil {
 		return nil, err
 	}
-	m := &Manager{plan: plan{savedPlan: savedPlan{Cfg: c, Classpath: dist.classpath, Java: java}, root: folder}}
-	if c.CDS {
-		m.plan.Archive = classArchive(ctx, dist, java, say)
-	}
+	m := &Manager{plan: plan{savedPlan: saved, root: folder}}
 	local := &strings.Builder{}
 	fmt.Fprintln(local, "127.0.0.1 localhost")
 	if own, err := os.Hostname(); err == nil {
@@ -85,7 +78,7 @@ func NewManager(ctx context.Context, c Config, hosts []Host, folder string, last
 		return nil, fmt.Errorf("write the ResourceManager's settings: %w", err)
 	}
 	heap := fmt.Sprintf("-Xmx%dm", leastHeapMB+len(hosts)/nodesPerHeapMB)
-	m.argv = append([]string{filepath.Join(java, "bin", "java"), heap}, jvmFlags...)
+	m.argv = append([]string{filepath.Join(saved.Java, "bin", "java"), heap}, jvmFlags...)
 	m.argv = append(m.argv, (&Lab{plan: m.plan}).archiveFlags()...)
 	m.argv = append(m.argv, javaOpens...)
 	m.argv = append(m.argv,

@@ -122,24 +122,32 @@ func (l *Lab) fits(c Config) error {
 	return nil
 }
 
+// programs finds Hadoop and Java, and their class-data archive if it is wanted.
+func programs(ctx context.Context, c Config, say func(Event)) (saved savedPlan, dist distribution, err error) {
+	if dist, err = findDistribution(ctx, c, say); err != nil {
+		return saved, dist, err
+	}
+	java, err := javaHome(c.release())
+	if err != nil {
+		return saved, dist, err
+	}
+	saved = savedPlan{Cfg: c, Classpath: dist.classpath, Java: java}
+	if c.CDS {
+		saved.Archive = classArchive(ctx, dist, java, say)
+	}
+	return saved, dist, nil
+}
+
 // prepare does the first steps of Up, which start no process: it finds Hadoop,
 // Java and a free network, and saves the plan of the lab.
 func prepare(ctx context.Context, c Config, say func(Event)) (*Lab, error) {
-	dist, err := findDistribution(ctx, c, say)
-	if err != nil {
-		return nil, err
-	}
-	java, err := javaHome(c.release())
+	saved, dist, err := programs(ctx, c, say)
 	if err != nil {
 		return nil, err
 	}
 	root, err := stateFolder(c.Name)
 	if err != nil {
 		return nil, err
-	}
-	saved := savedPlan{Cfg: c, Classpath: dist.classpath, Java: java}
-	if c.CDS {
-		saved.Archive = classArchive(ctx, dist, java, say)
 	}
 	unlock, err := lockFile(ctx, filepath.Join(filepath.Dir(root), ".lock"))
 	if err != nil {
