@@ -328,7 +328,7 @@ func (c *Cluster) Run(ctx context.Context, job *Job) (accepted time.Time, err er
 			defer cancel()
 			return accepted, errors.Join(context.Cause(ctx), c.RM.KillApp(clean, app.ID))
 		case <-ended:
-			err = wait(ctx, 50*time.Millisecond)
+			err = poll.Wait(ctx, 50*time.Millisecond)
 		case <-time.After(seldom):
 		}
 		var is yarnclient.App
@@ -339,7 +339,7 @@ func (c *Cluster) Run(ctx context.Context, job *Job) (accepted time.Time, err er
 		case err != nil && ctx.Err() == nil && !errors.Is(err, yarnclient.ErrUnreachable):
 			return accepted, err
 		case err != nil:
-			err = wait(ctx, time.Second)
+			err = poll.Wait(ctx, time.Second)
 		case is.Ended() && is.FinalStatus != "SUCCEEDED":
 			return accepted, &JobError{app.ID, is.FinalStatus, is.Diagnostics}
 		case is.Ended():

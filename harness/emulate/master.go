@@ -14,6 +14,7 @@ import (
 	"heddle/collectors/hdfs/ipc"
 	"heddle/collectors/hdfs/jobsplit"
 	"heddle/collectors/yarn"
+	"heddle/harness/internal/poll"
 	"heddle/traces"
 	"heddle/traces/jhist"
 	"heddle/yarnclient"
@@ -139,7 +140,7 @@ func newMaster(c *Cluster, job *Job, app string) *master {
 
 // run is the life of an ApplicationMaster, from its launch to its end.
 func (m *master) run(ctx context.Context, token *ipc.Token) error {
-	if err := wait(ctx, m.Steps.AMStart); err != nil {
+	if err := poll.Wait(ctx, m.Steps.AMStart); err != nil {
 		return err
 	}
 	rm, err := m.register(ctx, token)
@@ -197,7 +198,7 @@ func (m *master) unregister(ctx context.Context, rm *ipc.Caller) error {
 		if ipc.Message(answer).Number(1) == 1 {
 			return nil
 		}
-		if err := wait(ctx, 100*time.Millisecond); err != nil {
+		if err := poll.Wait(ctx, 100*time.Millisecond); err != nil {
 			return err
 		}
 	}
@@ -307,14 +308,7 @@ func (m *master) nodeLost(host string) {
 	}
 }
 
-// wait waits for a time, or until the context ends.
-func wait(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+// masterSize is the size of the ApplicationMaster's container.
+func (m *master) masterSize() ipc.Message {
+	return resource(m.Conf.Int("yarn.app.mapreduce.am.resource.mb", 512), int(m.Conf.Int("yarn.app.mapreduce.am.resource.cpu-vcores", 1)))
 }

@@ -9,7 +9,6 @@ import (
 	"reflect"
 	"time"
 
-	"heddle/collectors/hdfs/ipc"
 	"heddle/traces"
 	"heddle/traces/jhist"
 	"heddle/yarnclient"
@@ -177,9 +176,4 @@ func (t *task) counters() any {
 		"counterGroupName": "org.apache.hadoop.mapreduce.TaskCounter",
 		"counter":          []any{map[string]any{"name": "MAP_OUTPUT_MATERIALIZED_BYTES", "value": bytes}},
 	}}}}
-}
-
-// masterSize is the size of the ApplicationMaster's container.
-func (m *master) masterSize() ipc.Message {
-	return resource(m.Conf.Int("yarn.app.mapreduce.am.resource.mb", 512), int(m.Conf.Int("yarn.app.mapreduce.am.resource.cpu-vcores", 1)))
 }

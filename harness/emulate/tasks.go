@@ -23,23 +23,13 @@ type grant struct {
 // that were lost and reduces, then maps on their hosts, in their racks, and anywhere. The
 // others are given back.
 func (m *master) assign(come []*grant) {
-	first := func(list *[]*task, priority int) *task {
-		for len(*list) > 0 {
-			t := (*list)[0]
-			*list = (*list)[1:]
-			if t.waits == priority {
-				return t
-			}
-		}
-		return nil
-	}
 	rules := []func(g *grant) *task{
 		func(g *grant) *task {
 			switch g.priority {
 			case yarnclient.PriorityFailedMap:
-				return first(&m.failed, g.priority)
+				return waiting(&m.failed, g)
 			case yarnclient.PriorityReduce:
-				return first(&m.reduces, g.priority)
+				return waiting(&m.reduces, g)
 			}
 			return nil
 		},
@@ -49,7 +39,7 @@ func (m *master) assign(come []*grant) {
 			if g.priority != yarnclient.PriorityMap {
 				return nil
 			}
-			return first(&m.order, g.priority)
+			return waiting(&m.order, g)
 		},
 	}
 	for _, rule := range rules {
@@ -69,10 +59,20 @@ func (m *master) assign(come []*grant) {
 // nearest returns the first waiting map that has its input at a place.
 func (m *master) nearest(g *grant, place string) *task {
 	list := m.near[place]
-	for g.priority == yarnclient.PriorityMap && len(list) > 0 {
-		t := list[0]
-		list = list[1:]
-		m.near[place] = list
+	if g.priority != yarnclient.PriorityMap || len(list) == 0 {
+		return nil
+	}
+	t := waiting(&list, g)
+	m.near[place] = list
+	return t
+}
+
+// waiting takes tasks from a list up to the first that waits for such a container, and
+// returns it; nil: none does.
+func waiting(list *[]*task, g *grant) *task {
+	for len(*list) > 0 {
+		t := (*list)[0]
+		*list = (*list)[1:]
 		if t.waits == g.priority {
 			return t
 		}
