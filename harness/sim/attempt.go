@@ -178,12 +178,11 @@ func (at *attempts) launch(slot int32, k state.Kind, t state.TaskID, n state.Nod
 	}
 	launch := int64(launchMs)
 	ms := launch + at.firstPhase(a, j, w)
-	reads := a.readsNext()
-	if reads && at.book(id, a, j, w, ms) {
+	if a.readsNext() && at.book(id, a, j, w, ms) {
 		return id
 	}
 	at.endsIn(id, a, ms)
-	a.timer(&at.events, id, ms, reads)
+	at.beginsIn(id, a, ms)
 	if at.load != nil {
 		at.load.launched(id, a, w, launch, at.events.Now+ms)
 	}
@@ -235,15 +234,25 @@ func (at *attempts) willFail(id int32, a *attempt, j *job, w *Work) bool {
 }
 
 // timer starts a timer of ms milliseconds. The attempt waits for the timer's
-// end before its next phase (read input, compute and so on). The parameter reads
-// is true if it then reads from its own node.
-func (a *attempt) timer(e *kernel.Events, id int32, ms int64, reads bool) {
-	kind := evPhase
-	if reads {
-		kind = evRead
-	}
-	e.Push(e.Now+ms, kind, uint32(id), a.gen)
+// end before its next phase (read input, compute and so on).
+func (a *attempt) timer(e *kernel.Events, id int32, ms int64) {
+	e.Push(e.Now+ms, evPhase, uint32(id), a.gen)
 	a.pending++
+}
+
+// beginsIn has an attempt that was just launched begin its first phase in ms milliseconds.
+func (at *attempts) beginsIn(id int32, a *attempt, ms int64) {
+	if a.readsNext() {
+		at.readsAt(id, a, at.events.Now+ms)
+	} else {
+		a.timer(&at.events, id, ms)
+	}
+}
+
+// readsAt has a map begin to read from its own node at a time, which is all that it waits for.
+func (at *attempts) readsAt(id int32, a *attempt, t int64) {
+	at.events.Push(t, evRead, uint32(id), a.gen)
+	a.pending = 1
 }
 
 // timeUp handles the end of an attempt's timer, or of all that is booked of it.
@@ -319,7 +328,7 @@ func (at *attempts) proceed(id int32) {
 		case commit:
 			a.phase = finish
 			if writes && at.Costs.CommitMs > 0 {
-				a.timer(&at.events, id, int64(at.Costs.CommitMs), false)
+				a.timer(&at.events, id, int64(at.Costs.CommitMs))
 			}
 		case finish:
 			at.succeed(id)
@@ -373,7 +382,7 @@ func (at *attempts) computes(id int32, a *attempt, ms int64, percent uint8) {
 	if !x.cores {
 		ms = x.on(ms)
 		at.endsIn(id, a, ms)
-		a.timer(&at.events, id, ms, false)
+		a.timer(&at.events, id, ms)
 		if at.load != nil {
 			at.load.computes(id, a, percent, at.events.Now, at.events.Now+ms, fluid.Ended)
 		}
@@ -478,7 +487,7 @@ func (at *attempts) fetchMore(id int32, a *attempt, w *Work) bool {
 		}
 		if end := from + int64(fixedMs); end > at.events.Now {
 			at.endsIn(id, a, end-at.events.Now)
-			a.timer(&at.events, id, end-at.events.Now, false)
+			a.timer(&at.events, id, end-at.events.Now)
 			if at.load != nil && w.CoresPercent > 0 {
 				at.load.computes(id, a, w.CoresPercent, at.events.Now, end, fluid.Ended)
 			}

@@ -112,8 +112,9 @@ func (at *attempts) bookFresh() {
 		x.heads[n] = 0
 		if !at.bookGroup(n, x.fresh[i].from) {
 			for _, k := range x.group {
-				f := &x.fresh[k]
-				at.events.Push(f.from, evRead, f.attempt, f.gen)
+				if f := &x.fresh[k]; at.list[f.attempt].gen == f.gen { // it runs
+					at.readsAt(int32(f.attempt), &at.list[f.attempt], f.from)
+				}
 			}
 		}
 	}
@@ -207,7 +208,7 @@ func (at *attempts) unknow(id int32, b *booking, reads bool, left int64) {
 		return
 	}
 	a.phase = input
-	at.events.Push(b.from, evRead, uint32(id), a.gen)
+	at.readsAt(id, a, b.from)
 	if at.timed {
 		at.rest[id].readFrom = 0
 	}

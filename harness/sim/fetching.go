@@ -110,6 +110,6 @@ func (fe *fetching) start(id int32, j *job, f *fetch) {
 // of so many maps, besides the transfers.
 func (fe *fetching) fetchTime(id int32, maps int64) {
 	if ms := maps * int64(fe.Costs.FetchMs) / int64(max(1, fe.Costs.Fetchers)); ms > 0 {
-		fe.table.list[id].timer(&fe.events, id, ms, false)
+		fe.table.list[id].timer(&fe.events, id, ms)
 	}
 }
