@@ -26,9 +26,9 @@ type runOptions struct {
 	Unverified bool   `flag:"unverified" text:"with --resume or --like, also read files that have changed since they were recorded, with a warning"`
 	Cluster    string `flag:"cluster" text:"CLUSTER file or lab, instead of the experiment's" of:"CLUSTER"`
 	Record     bool   `flag:"record-observations" text:"keep what steering observed in each trial's logs, to repeat its decisions without a cluster"`
-	Simulate   bool   `flag:"simulate" text:"run the trials in virtual time, on no cluster" heading:"In virtual time"`
-	Emulate    bool   `flag:"emulate" text:"run the trials under a real ResourceManager on this machine, with emulated nodes and tasks" heading:"In virtual time"`
-	simulation `heading:"In virtual time"`
+	Simulate   bool   `flag:"simulate" text:"run the trials in virtual time, on no cluster" heading:"On no cluster"`
+	Emulate    bool   `flag:"emulate" text:"run the trials under a real ResourceManager on this machine, with emulated nodes and tasks" heading:"On no cluster"`
+	simulation `heading:"On no cluster"`
 	DryRun     bool   `flag:"dry-run" text:"print the trials in their order, the time that they would take, and how many repeats are enough; run nothing on the cluster" heading:"Before a run"`
 	Like       string `flag:"like" text:"with --dry-run, estimate from the run folder RUN" of:"RUN" without:"from a simulation" heading:"Before a run"`
 	Tell       string `flag:"tell" text:"with --dry-run, the difference to tell, in PERCENT" of:"PERCENT" heading:"Before a run"`
@@ -38,7 +38,7 @@ type runOptions struct {
 
 // simulation has what times in virtual time rest on.
 type simulation struct {
-	Calibration string  `flag:"calibration" text:"with --simulate or --dry-run, or for deadlines by the time alone, the calibration: a FILE of heddle replay --calibrate, or a run folder to fit one to" of:"FILE"`
+	Calibration string  `flag:"calibration" text:"with --simulate, --emulate or --dry-run, or for deadlines by the time alone, the calibration: a FILE of heddle replay --calibrate, or a run folder to fit one to" of:"FILE"`
 	SpeedOf     string  `flag:"speed-of" text:"with --calibration: compute as fast as processors did in RUN, a short run right before of a workload of the calibration" of:"RUN"`
 	Others      float64 `flag:"others" text:"with --simulate, how many of the cores that all nodes share other programs take from the tasks" min:"0"`
 }
