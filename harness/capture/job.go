@@ -200,7 +200,7 @@ func (j *jobRecord) launched() bool { return j.app.AMHost != "" || j.app.Launche
 // writes what the ResourceManager knows of the job. The job is then dropped from
 // memory.
 func (s *Session) join(ctx context.Context, j *jobRecord) {
-	var h history
+	var h yarn.History
 	switch {
 	case !j.gone():
 		s.warnf("%s was %s when the capture ended, so it has no history yet", j.id, strings.ToLower(j.app.State))
@@ -240,7 +240,7 @@ func (j *jobRecord) historyPatience() time.Duration {
 }
 
 // finish writes a job's events to a file of its own and drops the job from memory.
-func (s *Session) finish(j *jobRecord, h history) {
+func (s *Session) finish(j *jobRecord, h yarn.History) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	j.take(h)
@@ -251,7 +251,7 @@ func (s *Session) finish(j *jobRecord, h history) {
 	if err := keepEvents(s.jobs, j, events); err != nil && s.failed == nil {
 		s.failed = err
 	}
-	if err := h.keep(s.jobs, j.id); err != nil {
+	if err := keepHistory(s.jobs, j.id, h); err != nil {
 		s.warn(err.Error())
 	}
 	for _, event := range events { // attempts still recorded as running get their end from the history file
@@ -266,13 +266,10 @@ func (s *Session) finish(j *jobRecord, h history) {
 	s.watch.Forget(string(j.id))
 }
 
-// history is a job's history file, with its content parsed.
-type history struct{ yarn.History }
-
 // readHistory reads and parses a job's history file. It fails if the file does not
 // exist (yet).
-func readHistory(ctx context.Context, in watch.Files, j *jobRecord) (h history, err error) {
-	if h.History, err = in.ReadHistory(ctx, j.user, string(j.id)); err == nil && h.Job == nil {
+func readHistory(ctx context.Context, in watch.Files, j *jobRecord) (h yarn.History, err error) {
+	if h, err = in.ReadHistory(ctx, j.user, string(j.id)); err == nil && h.Job == nil {
 		h.Job, _, err = jhist.Parse(bytes.NewReader(h.Events))
 	}
 	return h, err
@@ -280,7 +277,7 @@ func readHistory(ctx context.Context, in watch.Files, j *jobRecord) (h history, 
 
 // take copies the content of a history file into the capture's record of the job. It
 // changes nothing if there was no history file.
-func (j *jobRecord) take(h history) {
+func (j *jobRecord) take(h yarn.History) {
 	if h.Job == nil {
 		return
 	}
@@ -293,8 +290,8 @@ func (j *jobRecord) take(h history) {
 	}
 }
 
-// keep writes a copy of the job's history file into the job's folder in the capture.
-func (h history) keep(folder *os.Root, job traces.JobID) error {
+// keepHistory writes a copy of a job's history file into the job's folder in the capture.
+func keepHistory(folder *os.Root, job traces.JobID, h yarn.History) error {
 	if h.Events == nil {
 		return nil
 	}

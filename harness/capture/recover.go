@@ -70,7 +70,7 @@ func (r *Result) recover(ctx context.Context, w *watch.Watcher, jobs []string) e
 		if h.Job.BehindMs > 0 {
 			r.Warnings = append(r.Warnings, h.Job.Behind()+": its times are moved")
 		}
-		if err := errors.Join(keepEvents(own, j, jn.events(j)), h.keep(own, j.id)); err != nil {
+		if err := errors.Join(keepEvents(own, j, jn.events(j)), keepHistory(own, j.id, h)); err != nil {
 			return err
 		}
 		job := j.summary()
