@@ -72,7 +72,7 @@ func (l *Lab) startMissing(ctx context.Context, say func(Event)) error {
 					return err
 				}
 			}
-			after := l.startsAfter(d, &seen, election)
+			after := l.startsAfter(n, d, &seen, election)
 			if start && after == nil {
 				if err := l.startDaemon(n, d); err != nil {
 					return err
@@ -121,8 +121,10 @@ func (l *Lab) serves(ctx context.Context, seen *registrations, n node, d daemon,
 
 // startsAfter returns a function that waits for what a daemon needs at its start, or
 // nil if the daemon waits by itself. The history server would try HDFS again only every
-// 10 s. What needs ZooKeeper would end without it.
-func (l *Lab) startsAfter(d daemon, seen *registrations, election func() error) func(context.Context) error {
+// 10 s. What needs ZooKeeper would end without it. A ResourceManager makes the place of
+// the queues' settings in ZooKeeper before it writes them there, and another one that
+// reads in between ends with a NullPointerException.
+func (l *Lab) startsAfter(n node, d daemon, seen *registrations, election func() error) func(context.Context) error {
 	zk := func(ctx context.Context) error {
 		keeper := l.nodes[len(l.masters())].ip.String()
 		return poll.Until(ctx, pollEvery, func() (bool, error) { return listens(ctx, keeper, portZK), nil })
@@ -131,6 +133,10 @@ func (l *Lab) startsAfter(d daemon, seen *registrations, election func() error) 
 	case d == historyServer:
 		return func(ctx context.Context) error {
 			return poll.Until(ctx, pollEvery, func() (bool, error) { return l.dataNodes(ctx, seen).writable, nil })
+		}
+	case d == resourceManager && n.name != l.master().name:
+		return func(ctx context.Context) error {
+			return poll.Until(ctx, pollEvery, func() (bool, error) { return l.haState(ctx, l.master(), d) != "", nil })
 		}
 	case d == resourceManager && l.Cfg.HA:
 		return zk
