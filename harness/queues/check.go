@@ -1,0 +1,216 @@
+package queues
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+)
+
+// labels reads which node labels a queue's jobs may ask for, and what it has of their nodes.
+func (f *File) labels(q *Queue) {
+	key := q.Path + ".accessible-node-labels"
+	text, set := f.keys[key]
+	f.text(key, "")
+	switch {
+	case q.Parent == nil:
+		q.Labels = []string{"*"}
+	case !set:
+		q.Labels = q.Parent.Labels
+	default:
+		for label := range strings.SplitSeq(f.expand(text), ",") {
+			if label = strings.TrimSpace(label); label != "" && !slices.Contains(q.Labels, label) {
+				q.Labels = append(q.Labels, label)
+			}
+		}
+		if slices.Contains(q.Labels, "*") {
+			q.Labels = []string{"*"}
+		}
+		if of := q.Parent.Labels; !slices.Contains(of, "*") {
+			for _, label := range q.Labels {
+				if !slices.Contains(of, label) {
+					fail(key, "label %s is not among those of its parent %s", label, q.Parent.Path)
+				}
+			}
+		}
+	}
+	q.ByLabel = map[string]Share{}
+	for _, name := range slices.Sorted(maps.Keys(f.keys)) {
+		rest, ok := strings.CutPrefix(name, key+".")
+		if label, _, more := strings.Cut(rest, "."); ok && more {
+			s := q.ByLabel[label]
+			s.Capacity, s.MaxCapacity = f.amounts(key+"."+label, q.Parent == nil)
+			q.ByLabel[label] = s
+		}
+	}
+	expression := q.Path + ".default-node-label-expression"
+	q.DefaultLabel = strings.TrimSpace(f.text(expression, ""))
+	if q.DefaultLabel == "" && q.Parent != nil && !set {
+		q.DefaultLabel = q.Parent.DefaultLabel
+	}
+	if q.DefaultLabel != "" && !slices.Contains(q.Labels, "*") && !slices.Contains(q.Labels, q.DefaultLabel) {
+		fail(expression, "the queue's jobs may not ask for label %s", q.DefaultLabel)
+	}
+}
+
+// check holds what a queue's children have together against the queue.
+func (f *File) check(q *Queue) {
+	if len(q.Children) == 0 {
+		return
+	}
+	labels := []string{""}
+	note := func(of *Queue) {
+		for label := range of.ByLabel {
+			if !slices.Contains(labels, label) {
+				labels = append(labels, label)
+			}
+		}
+	}
+	if note(q); q.Parent == nil {
+		q.each(note)
+	}
+	slices.Sort(labels)
+	f.checkModes(q, labels)
+	zero := f.bool(q.Path+".allow-zero-capacity-sum", false)
+	for _, label := range labels {
+		checkSum(q, label, zero)
+	}
+}
+
+// of returns what a queue has of the nodes of a label, or of those without one.
+func (q *Queue) of(label string) Share {
+	if label == "" {
+		return Share{q.Capacity, q.MaxCapacity, q.AMPercent}
+	}
+	if s, ok := q.ByLabel[label]; ok {
+		return s
+	}
+	if q.Parent == nil {
+		return Share{Amount{Value: 100}, Amount{Value: 100}, q.AMPercent}
+	}
+	return Share{Amount{}, Amount{Value: 100}, q.AMPercent}
+}
+
+// checkModes refuses children whose capacities are written in different ways, or in another than
+// absolute resources if the queue's is, and the other way round.
+func (f *File) checkModes(q *Queue, labels []string) {
+	var by [3]string
+	for _, c := range q.Children {
+		for _, label := range labels {
+			if s := c.of(label).Capacity; s.Mode != Percent || s.Value > 0 {
+				by[s.Mode] = c.Path
+			}
+		}
+	}
+	used := slices.DeleteFunc([]Mode{Percent, Weight, Absolute}, func(m Mode) bool { return by[m] == "" })
+	key := q.Path + ".queues"
+	if len(used) > 1 {
+		fail(key, "the children of %s mix capacities: that of %s is a %s, that of %s %s; use one of percentage, weight and absolute resources",
+			q.Path, by[used[0]], used[0], by[used[1]], used[1])
+	}
+	if own := q.Capacity.Mode == Absolute; q.Parent != nil && own != (by[Absolute] != "") {
+		fail(key, "of queue %s and its children, all or none must have absolute resources", q.Path)
+	}
+}
+
+// near is by how much the sum of percentages may differ from 100.
+const near = 0.05
+
+func checkSum(q *Queue, label string, zero bool) {
+	key := q.Path + ".queues"
+	if label != "" {
+		key += ", for label " + label
+	}
+	var sum float32
+	mode := Percent
+	var memory int64
+	for _, c := range q.Children {
+		s := c.of(label)
+		sum += s.Capacity.Value
+		mode = max(mode, s.Capacity.Mode)
+		memory += int64(s.Capacity.Absolute.MemoryMB)
+		if most := s.MaxCapacity; s.Capacity.Mode == Absolute && most.Mode == Absolute &&
+			most.Absolute.MemoryMB < s.Capacity.Absolute.MemoryMB {
+			fail(c.Path+".capacity", "%v is more than its maximum-capacity %v", s.Capacity.Absolute, most.Absolute)
+		}
+	}
+	own := q.of(label).Capacity
+	if mode == Absolute && own.Mode == Absolute && memory > int64(own.Absolute.MemoryMB) {
+		fail(key, "the children of %s have %d MB together, it has %d", q.Path, memory, own.Absolute.MemoryMB)
+	}
+	if mode == Percent {
+		checkPercent(key, q.Path, sum, own, zero)
+	}
+}
+
+func checkPercent(key, path string, sum float32, own Amount, zero bool) {
+	full, none := math.Abs(float64(sum-100)) <= near, math.Abs(float64(sum)) <= near
+	has := own.Mode == Percent && own.Value > 0
+	switch {
+	case !full && !none:
+		fail(key, "the capacities of the children of %s add up to %v percent; they must to 100, or all be 0", path, sum)
+	case none && has && !zero:
+		fail(key, "the capacities of the children of %s are all 0, but it has %v percent itself", path, own.Value)
+	case full && own.Mode == Percent && own.Value == 0 && !zero:
+		fail(key, "the capacity of %s is 0, but its children have some", path)
+	}
+}
+
+// without are keys that do nothing in a simulation though they are read, by their first or last
+// part, and why.
+var without = map[string]string{
+	"schedule-asynchronously":   "when nodes are looked at is the cluster's setting",
+	"queue-mappings":            "jobs go to the queue that they name",
+	"acl_submit_applications":   "everybody may submit to each queue",
+	"maximum-allocation-mb":     "containers have the sizes that jobs ask for",
+	"maximum-allocation-vcores": "containers have the sizes that jobs ask for",
+}
+
+// harmless are last parts of keys that have nothing to do with who runs when.
+var harmless = []string{"acl_administer_queue", "acl_administer_jobs", "acl_administer_reservations", "acl_list_reservations"}
+
+// listKeys lists the keys that nothing has asked for, and those that do nothing.
+func (f *File) listKeys() {
+	known := map[string]bool{"root": true}
+	f.Root.each(func(q *Queue) { known[q.Path] = true })
+	for _, name := range slices.Sorted(maps.Keys(f.keys)) {
+		value, last := f.keys[name], name[strings.LastIndexByte(name, '.')+1:]
+		first, _, _ := strings.Cut(name, ".")
+		why, does := without[last]
+		if !does {
+			why, does = without[first]
+		}
+		switch {
+		case slices.Contains(harmless, last) || last == "acl_submit_applications" && strings.TrimSpace(value) == "*" ||
+			f.read[name] && !does:
+			continue
+		case first == "root" && !ofQueue(name, known):
+			why = "no queue of the file has this path"
+		case !does:
+			why = "the simulated scheduler knows nothing of it"
+		}
+		f.NotSimulated = append(f.NotSimulated, Key{name, value, why})
+	}
+}
+
+// ofQueue says whether a key may be that of a queue of the file: all before its last part, or
+// before another, is the path of one.
+func ofQueue(name string, known map[string]bool) bool {
+	for i := len(name) - 1; i > len("root"); i-- {
+		if name[i] == '.' && known[name[:i]] {
+			return true
+		}
+	}
+	return strings.Count(name, ".") == 1
+}
+
+func (a Amount) String() string {
+	switch a.Mode {
+	case Weight:
+		return fmt.Sprintf("%vw", a.Value)
+	case Absolute:
+		return fmt.Sprintf("[memory=%d,vcores=%d]", a.Absolute.MemoryMB, a.Absolute.VCores)
+	}
+	return fmt.Sprint(a.Value)
+}

@@ -1,0 +1,191 @@
+// Package queues reads capacity-scheduler.xml, the file by which YARN's Capacity scheduler
+// divides a cluster: its tree of queues with what each is guaranteed and limited to. It is as
+// strict as Hadoop 3.4: a file that stops a ResourceManager is refused, with the place. What
+// the file says and package sched does not do is listed, key by key. The package is pure.
+package queues
+
+import (
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Prefix begins the name of each key.
+const Prefix = "yarn.scheduler.capacity."
+
+// File is what a capacity-scheduler.xml says.
+type File struct {
+	Root *Queue
+	Settings
+	// NotSimulated are the keys that the file has and that do nothing in a simulation, by name.
+	NotSimulated []Key
+
+	keys   map[string]string // without Prefix
+	read   map[string]bool   // keys that have been asked for
+	leaves map[string]*Queue // by path, and by name; nil for a name of several
+}
+
+// Key is a key of the file that has no effect, and why.
+type Key struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+	Why   string `json:"why"`
+}
+
+// mostBytes is how long a file may be.
+const mostBytes = 16 << 20
+
+// Read reads a capacity-scheduler.xml, or the text that String makes of one.
+func Read(r io.Reader) (*File, error) {
+	text, err := io.ReadAll(io.LimitReader(r, mostBytes+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read queues: %w", err)
+	case len(text) > mostBytes:
+		return nil, fmt.Errorf("read queues: the file is longer than %d bytes", mostBytes)
+	}
+	var keys map[string]string
+	if strings.HasPrefix(strings.TrimLeft(strings.TrimPrefix(string(text), "\ufeff"), " \t\r\n"), "<") {
+		keys, err = parseXML(string(text))
+	} else {
+		keys, err = parseLines(string(text))
+	}
+	if err == nil {
+		var f *File
+		if f, err = parse(keys); err == nil {
+			return f, nil
+		}
+	}
+	return nil, fmt.Errorf("read queues: %w", err)
+}
+
+// parseXML returns the keys of a Hadoop configuration file, without Prefix. Of two values of a
+// key the last counts, unless an earlier one is final.
+func parseXML(text string) (map[string]string, error) {
+	var property struct {
+		Name  string `xml:"name"`
+		Value string `xml:"value"`
+		Final string `xml:"final"`
+	}
+	keys, final := map[string]string{}, map[string]bool{}
+	d := xml.NewDecoder(strings.NewReader(text))
+	for root := true; ; {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			return keys, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		start, ok := token.(xml.StartElement)
+		switch {
+		case !ok:
+			continue
+		case root && start.Name.Local != "configuration":
+			return nil, fmt.Errorf("its first element is <%s>, want <configuration>", start.Name.Local)
+		case start.Name.Local == "include":
+			return nil, errors.New("it includes another file, which is not followed; put its properties in its place")
+		}
+		root = false
+		if start.Name.Local != "property" {
+			continue
+		}
+		property.Name, property.Value, property.Final = "", "", ""
+		if err := d.DecodeElement(&property, &start); err != nil {
+			return nil, err
+		}
+		name, ours := strings.CutPrefix(strings.TrimSpace(property.Name), Prefix)
+		if !ours || final[name] {
+			continue
+		}
+		if final[name] = strings.TrimSpace(property.Final) == "true"; property.Value == "" { // as if there were none
+			delete(keys, name)
+		} else {
+			keys[name] = property.Value
+		}
+	}
+}
+
+// parseLines reads lines of key=value, as String writes them.
+func parseLines(text string) (map[string]string, error) {
+	keys := map[string]string{}
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		name, value, ok := strings.Cut(line, "=")
+		if !ok {
+			return nil, fmt.Errorf("line %d: %q is no key=value", n, line)
+		}
+		keys[strings.TrimPrefix(strings.TrimSpace(name), Prefix)] = value
+	}
+	return keys, nil
+}
+
+// String returns the file's keys as lines of key=value, sorted, without Prefix. It is what runs
+// and traces keep, and Read takes it as well.
+func (f *File) String() string {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(f.keys)) {
+		b.WriteString(name + "=" + strings.Join(strings.Fields(f.keys[name]), " ") + "\n")
+	}
+	return b.String()
+}
+
+// XML returns the file as Hadoop reads it.
+func (f *File) XML() string {
+	var b strings.Builder
+	b.WriteString("<configuration>\n")
+	for _, name := range slices.Sorted(maps.Keys(f.keys)) {
+		b.WriteString("  <property><name>")
+		_ = xml.EscapeText(&b, []byte(Prefix+name)) // a strings.Builder takes all
+		b.WriteString("</name><value>")
+		_ = xml.EscapeText(&b, []byte(f.keys[name]))
+		b.WriteString("</value></property>\n")
+	}
+	b.WriteString("</configuration>\n")
+	return b.String()
+}
+
+// With returns the file with other values of some keys, by name; an empty one takes a key away.
+func (f *File) With(values map[string]string) (*File, error) {
+	keys := maps.Clone(f.keys)
+	for name, value := range values {
+		if name = strings.TrimPrefix(name, Prefix); value == "" {
+			delete(keys, name)
+		} else {
+			keys[name] = value
+		}
+	}
+	return parse(keys)
+}
+
+// Leaf returns the queue that a job names by its path or its last part. The error says what YARN
+// does with the job: it is refused.
+func (f *File) Leaf(name string) (*Queue, error) {
+	q, ok := f.leaves[strings.TrimSpace(name)]
+	switch {
+	case !ok:
+		return nil, fmt.Errorf("queue %q: the file has no queue of this name that takes jobs", name)
+	case q == nil:
+		return nil, fmt.Errorf("queue %q: the file has several queues of this name; give the whole path", name)
+	}
+	return q, nil
+}
+
+// Leaves returns the queues that take jobs, in the order of the file.
+func (f *File) Leaves() []*Queue {
+	var list []*Queue
+	f.Root.each(func(q *Queue) {
+		if len(q.Children) == 0 {
+			list = append(list, q)
+		}
+	})
+	return list
+}
