@@ -2,6 +2,7 @@ package lab
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"encoding/xml"
 	"errors"
@@ -28,8 +29,8 @@ const jobQueue = "root.replay"
 
 // queueLabels returns the node labels that jobs in the lab's queue may ask
 // for.
-func queueLabels() []string {
-	return append([]string{require.Masters}, require.Pool(require.Triples)...)
+func (p *plan) queueLabels() []string {
+	return append([]string{require.Masters}, require.Pool(cmp.Or(p.triples, require.Triples))...)
 }
 
 // hadoopConf returns the content of each file in the Hadoop configuration
@@ -93,11 +94,11 @@ func (p *plan) addRequired(props *bytes.Buffer, file string) {
 		case s.Feature == require.Steered && !p.labels(), s.Feature == require.Cached && p.Cfg.Cache == 0,
 			s.Check == "asyncScheduling" && !p.Cfg.Async:
 		case strings.Contains(s.Property, "LABEL."):
-			for _, label := range queueLabels() {
+			for _, label := range p.queueLabels() {
 				fmt.Fprintf(props, "%s=%s\n%s=%[2]s\n", s.In("root", label), s.Value, s.In(jobQueue, label))
 			}
 		default:
-			fmt.Fprintf(props, "%s=%s\n", s.In(jobQueue, ""), strings.Replace(s.Value, "LABELS", strings.Join(queueLabels(), ","), 1))
+			fmt.Fprintf(props, "%s=%s\n", s.In(jobQueue, ""), strings.Replace(s.Value, "LABELS", strings.Join(p.queueLabels(), ","), 1))
 		}
 	}
 }

@@ -48,6 +48,10 @@ type Host struct {
 // left after a collection of garbage.
 const leastHeapMB, nodesPerHeapMB = 512, 2
 
+// triples is how many jobs labels steer at a time. On 1,000 nodes the ResourceManager takes
+// no longer to start with 64 than with 16.
+const triples = 64
+
 // NewManager fetches Hadoop unless the user's cache has it, and writes the settings of a
 // ResourceManager into a folder. lastly are settings in yarn-site.xml that come last.
 func NewManager(ctx context.Context, c Config, hosts []Host, folder string, lastly map[string]string, say func(Event)) (*Manager, error) {
@@ -61,7 +65,7 @@ func NewManager(ctx context.Context, c Config, hosts []Host, folder string, last
 	if err != nil {
 		return nil, err
 	}
-	m := &Manager{plan: plan{savedPlan: saved, root: folder}}
+	m := &Manager{plan: plan{savedPlan: saved, root: folder, triples: triples}}
 	local := &strings.Builder{}
 	fmt.Fprintln(local, "127.0.0.1 localhost")
 	if own, err := os.Hostname(); err == nil {
@@ -72,7 +76,7 @@ func NewManager(ctx context.Context, c Config, hosts []Host, folder string, last
 		fmt.Fprintln(local, h.IP, h.Name)
 	}
 	if m.plan.labels() {
-		m.Labels = append(queueLabels(), require.Parking)
+		m.Labels = append(m.plan.queueLabels(), require.Parking)
 	}
 	if err := m.write(local.String(), lastly); err != nil {
 		return nil, fmt.Errorf("write the ResourceManager's settings: %w", err)

@@ -12,9 +12,10 @@ import (
 // names, addresses and paths. It is never stored.
 type plan struct {
 	savedPlan
-	Name  string
-	root  string // path of the lab's state folder, which has the lab's configuration and HDFS data
-	nodes []node // all nodes of the lab: the master, with Config.HA master2 and keeper, then the workers by rack
+	Name    string
+	root    string // path of the lab's state folder, which has the lab's configuration and HDFS data
+	triples int    // jobs that node labels steer at a time; 0: require.Triples
+	nodes   []node // all nodes of the lab: the master, with Config.HA master2 and keeper, then the workers by rack
 }
 
 // node is one node of the lab: a master, the keeper or a worker.

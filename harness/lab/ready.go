@@ -354,7 +354,7 @@ func (l *Lab) makeLabels(ctx context.Context, fresh bool) error {
 	if !l.labels() {
 		return nil
 	}
-	if err := l.rm.AddLabels(ctx, true, append(queueLabels(), require.Parking)...); err != nil {
+	if err := l.rm.AddLabels(ctx, true, append(l.queueLabels(), require.Parking)...); err != nil {
 		return fmt.Errorf("make labels: %w", err)
 	}
 	id := func(n node) string { return fmt.Sprintf("%s:%d", n.name, portNM) }

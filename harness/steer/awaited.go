@@ -64,7 +64,8 @@ func (a *awaited) remove(op *opening) {
 // the map that was meant for the other node. The ApplicationMaster assigns maps to all
 // new containers together: first node-local maps, then rack-local ones, then the rest.
 // A map that is assigned already is no reason to wait. Nor is a map whose granted
-// container is at least as near to the map's input as op's node.
+// container is at least as near to the map's input as op's node, nor one that is off-rack
+// on both nodes: whichever container comes first may have it.
 func (op *opening) mustWait() bool {
 	if op.kind != state.Map || !op.awaited {
 		return false
@@ -116,9 +117,12 @@ func (op *opening) blocked(theirs *decision, level state.Level, last state.TaskI
 		return false
 	}
 	v, id := op.job.core.view, op.job.id
-	ours := v.SplitLevel(id, t, op.node.id)
-	if theirs.container != nil && ours >= v.SplitLevel(id, t, other.node.id) {
+	ours, meant := v.SplitLevel(id, t, op.node.id), v.SplitLevel(id, t, other.node.id)
+	if theirs.container != nil && ours >= meant {
 		return false // the ApplicationMaster gives this map to the other container, which is at least as near to its input
+	}
+	if ours == state.LevelOff && meant == state.LevelOff {
+		return false // op may take it, and the other node one of op's: op has waited for those between that others are nearer to
 	}
 	return ours < level || ours == level && t < last
 }

@@ -47,8 +47,8 @@ func (op *opening) waitsByWalk() bool {
 			if t == state.None || theirs.bound() {
 				continue
 			}
-			ours := v.SplitLevel(id, t, here)
-			if theirs.container != nil && ours >= v.SplitLevel(id, t, other.node.id) {
+			ours, meant := v.SplitLevel(id, t, here), v.SplitLevel(id, t, other.node.id)
+			if theirs.container != nil && ours >= meant || min(ours, meant) == state.LevelOff {
 				continue
 			}
 			for _, dec := range op.decisions {
