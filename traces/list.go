@@ -24,6 +24,8 @@ type JobListed struct {
 	// blocks. A job without a path reads blocks that no other job reads.
 	Path  string `json:"path,omitempty"`
 	Terms `file:"later"`
+	User  string `json:"user,omitempty" file:"later"`
+	Queue string `json:"queue,omitempty" file:"later"`
 }
 
 // ListRules say how many tasks a job of a list gets, and how long they take.

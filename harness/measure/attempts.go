@@ -205,7 +205,8 @@ func (c *Collector) used(j *Job, kind traces.TaskKind, s start, until traces.Tim
 	c.ran[1] = max(c.ran[1], until)
 	s.node.busy = traces.Time(traces.AddCount(int64(s.node.busy), int64(until-s.t)))
 	c.sizesKnown = c.sizesKnown && j.containerBytes[kind&1] > 0
-	c.usedMiBMs = traces.AddCount(c.usedMiBMs, j.space(kind, until-s.t))
+	space := j.space(kind, until-s.t)
+	c.usedMiBMs, j.UsedMiBMs = traces.AddCount(c.usedMiBMs, space), traces.AddCount(j.UsedMiBMs, space)
 }
 
 // space returns the memory of a container of the job, in MiB, times a duration in

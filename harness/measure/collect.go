@@ -146,7 +146,7 @@ func (c *Collector) Add(e traces.Event) {
 		c.offered.begin(e.T)
 		j := c.job(e.Job)
 		j.Name, j.SubmitMs, j.submitted = cmp.Or(e.Workload, e.Name), ms(e.T), e.T
-		j.containerBytes, j.queue, j.pool = [2]int64{e.MapMemoryBytes, e.ReduceMemoryBytes}, e.Queue, e.Pool
+		j.containerBytes, j.Queue, j.User, j.pool = [2]int64{e.MapMemoryBytes, e.ReduceMemoryBytes}, e.Queue, e.User, e.Pool
 		j.DeadlineMs = e.DeadlineMs
 	case *traces.JobStarted:
 		if j := c.jobs[e.Job]; j != nil {
@@ -218,7 +218,7 @@ func (c *Collector) AddCounted(schedule traces.ScheduleDigest, maps [traces.Leve
 // The rules of the import say how many maps and reduces the job has.
 func (c *Collector) listed(e *traces.JobListed) {
 	j := c.job(e.Job)
-	j.Name, j.SubmitMs, j.submitted = e.Name, ms(e.T), e.T
+	j.Name, j.SubmitMs, j.submitted, j.Queue, j.User = e.Name, ms(e.T), e.T, e.Queue, e.User
 	j.DeadlineMs, j.Bytes = e.DeadlineMs, Bytes{e.InputBytes, e.ShuffleBytes, e.OutputBytes}
 	if c.list != nil && c.list.Check(e) == nil {
 		j.Maps, j.Reduces = int(c.list.Maps(e)), int(c.list.Reduces(e))

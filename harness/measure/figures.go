@@ -258,13 +258,18 @@ type Job struct {
 	Compared    int      `json:"compared"`
 	Differences []string `json:"differences,omitempty"`
 
+	// Queue and User are those that the job was submitted to and by.
+	Queue, User string `json:"-"`
+	// UsedMiBMs is the memory of the job's containers times how long its attempts held them.
+	UsedMiBMs int64 `json:"-"`
+
 	// FirstError is what the first attempt that failed said; empty if none failed
 	// or the trace does not have it.
 	FirstError string `json:"-"`
 
 	launchedMaps, launchedReds int64
 	containerBytes             [2]int64 // container size in bytes: first of a map, then of a reduce
-	queue, pool                string
+	pool                       string
 	ran                        bool        // an attempt of the job has started
 	firstStart                 traces.Time // when the first attempt of the job started, if ran is true
 	longestMap, longestRest    traces.Time // longest successful map, and longest part of a successful reduce after the job's last map

@@ -111,7 +111,7 @@ func (f *Figures) Classify(sizes []SizeClass) {
 		by     string
 		nameOf func(*Job) string
 	}{
-		{ByQueue, func(j *Job) string { return j.queue }},
+		{ByQueue, func(j *Job) string { return j.Queue }},
 		{ByPool, func(j *Job) string { return j.pool }},
 		{BySize, func(j *Job) string {
 			return sizes[slices.IndexFunc(sizes, func(c SizeClass) bool { return j.Maps <= c.Most })].Name

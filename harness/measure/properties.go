@@ -81,6 +81,13 @@ func SizeProperties() []*Property {
 	}
 }
 
+// Of returns the property of a job that succeeded, in the property's unit. It reports whether
+// it is known.
+func (p *Property) Of(j *Job) (float64, bool) {
+	v, ok := p.of(j)
+	return v / p.per, ok && j.succeeded()
+}
+
 // Values returns the property's values of the jobs that have it, ascending. There are
 // none if they would come from what the import of a trace made up, and for figures from
 // a summary, which has no list of jobs.

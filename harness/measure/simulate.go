@@ -48,7 +48,8 @@ func (s *simulation) Next(x *sim.Job) bool {
 	}
 	s.figures.JobList = append(s.figures.JobList, &Job{
 		ID: cmp.Or(x.ID, traces.JobID(x.Name)), Name: cmp.Or(x.Workload, x.Name), Maps: int(x.Maps), Reduces: int(x.Reduces),
-		queue: x.Queue, pool: x.Pool, DeadlineMs: x.DeadlineMs, SubmitMs: float64(x.SubmitMs), submitted: traces.Time(x.SubmitMs) * 1e6,
+		Queue: x.Queue, User: x.User, pool: x.Pool, DeadlineMs: x.DeadlineMs,
+		SubmitMs: float64(x.SubmitMs), submitted: traces.Time(x.SubmitMs) * 1e6,
 		containerBytes: [2]int64{int64(x.MapSize.MemoryMB) << 20, int64(x.ReduceSize.MemoryMB) << 20},
 	})
 	return true

@@ -17,7 +17,6 @@ type layout struct {
 	columns []column
 	named   bool   // by a header
 	wrong   string // what a header lacks
-	queues  bool   // the seventh column has queues
 	number  int    // of the line, from 1
 	jobs    int    // lines so far that are no header
 	last    traces.Time
@@ -40,12 +39,14 @@ const (
 	output
 	path
 	queue
+	user
 	other
 )
 
 var (
-	names   = [...]string{"id", "submit", "gap", "map input", "shuffle", "output", "path", "queue", ""}
+	names   = [...]string{"id", "submit", "gap", "map input", "shuffle", "output", "path", "queue", "user", ""}
 	inOrder = []column{{id, 1}, {submit, 1e9}, {gap, 1e9}, {input, 1}, {shuffle, 1}, {output, 1}, {path, 1}, {other, 1}, {other, 1}}
+	queued  = append(append(inOrder[:path:path], column{queue, 1}), inOrder[path+1:]...)
 )
 
 // least is the number of columns of a job, up to the output.
@@ -60,6 +61,7 @@ var headers = [...]struct {
 	{"path", path},
 	{"queue", queue},
 	{"pool", queue},
+	{"user", user},
 	{"gap", gap},
 	{"inter_", gap},
 	{"map_output", shuffle},
@@ -127,7 +129,7 @@ func (l *layout) header(line []byte) bool {
 	if !known || len(found) < 3 {
 		return false
 	}
-	l.columns, l.named, l.queues = found, true, has[queue]
+	l.columns, l.named = found, true
 	for _, want := range [...]int{submit, input, shuffle, output} {
 		if !has[want] {
 			l.wrong = "the header names no column " + names[want]

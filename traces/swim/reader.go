@@ -12,11 +12,10 @@ import (
 
 // Defects that an import finds in SWIM's lists, and what it does about each.
 var (
-	badLine     = mend.Kind{Wrong: "a line that is no job", Done: "left out", Loses: mend.Job}
-	badJob      = mend.Kind{Wrong: "a job over the limits", Done: "left out", Loses: mend.Job}
-	unordered   = mend.Kind{Wrong: "a job submitted before the one above it", Done: "put where its time is"}
-	queueColumn = mend.Kind{Wrong: "a list with a column of queues", Done: "read without it", Loses: mend.Part}
-	wrongGap    = mend.Kind{Wrong: "a gap that is not the difference of two submissions", Done: "kept; the submissions count"}
+	badLine   = mend.Kind{Wrong: "a line that is no job", Done: "left out", Loses: mend.Job}
+	badJob    = mend.Kind{Wrong: "a job over the limits", Done: "left out", Loses: mend.Job}
+	unordered = mend.Kind{Wrong: "a job submitted before the one above it", Done: "put where its time is"}
+	wrongGap  = mend.Kind{Wrong: "a gap that is not the difference of two submissions", Done: "kept; the submissions count"}
 )
 
 // reader turns the lines of SWIM's lists into JobListed events.
@@ -36,9 +35,6 @@ func (r reader) Read(in io.Reader) error {
 		if err != nil {
 			return err
 		}
-	}
-	if list.queues {
-		return r.Log.Add(queueColumn, "its columns", "jobs share no input by it")
 	}
 	return nil
 }

@@ -5,7 +5,8 @@
 //	1 id   2 submit s   3 gap s   4 map input B   5 shuffle B   6 output B   7 input path (some files)
 //
 // It also reads lists that went through other programs: with commas, semicolons or
-// blanks between the columns, and with a header, which may name other columns.
+// blanks between the columns, and with a header, which may name other columns, such as
+// queue and user.
 //
 // The lists have no tasks, durations or hosts. A replay makes them by the rules
 // in traces.ListRules.
@@ -87,7 +88,9 @@ func (l *layout) read(in io.Reader) iter.Seq2[traces.JobListed, error] {
 		buf := bufio.NewReaderSize(in, maxLineBytes)
 		head, _ := buf.Peek(maxLineBytes) // the loop meets the error
 		l.sep, l.columns = separator(head), inOrder
-		l.queues = haveQueues(head, l.sep)
+		if haveQueues(head, l.sep) {
+			l.columns = queued
+		}
 		for l.number = 1; ; l.number++ {
 			line, err := buf.ReadSlice('\n')
 			if errors.Is(err, bufio.ErrBufferFull) {
@@ -165,8 +168,12 @@ func (l *layout) line(line []byte) (job traces.JobListed, bad string) {
 			} else if c.what != gap { // a gap only says what the submissions say
 				return job, fmt.Sprintf("column %d (%s) is %.40q, not a number from 0 to 2^60", i+1, names[c.what], field)
 			}
-		case c.what == path && !l.queues:
+		case c.what == path:
 			job.Path = string(field)
+		case c.what == queue:
+			job.Queue = string(field)
+		case c.what == user:
+			job.User = string(field)
 		}
 	}
 	if job.T > maxSubmitSec*1e9 {

@@ -119,7 +119,7 @@ func TestSeventhColumn(t *testing.T) {
 			list.WriteString("job\t1\t1\t1\t1\t1\t" + v + "\n")
 		}
 		for j, err := range Read(strings.NewReader(list.String())) {
-			if err != nil || (j.Path == "") != queues {
+			if err != nil || (j.Path == "") != queues || (j.Queue != "") != queues {
 				t.Errorf("of %s: path %q, %v; want queues: %t", values, j.Path, err, queues)
 			}
 		}

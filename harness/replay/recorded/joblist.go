@@ -44,7 +44,7 @@ func (l *Source) nextListed(x *sim.Job) bool {
 	*x = sim.Job{
 		ID: j.Job, SubmitMs: l.submitMs(j.T, list[0].T), SlowStart: usualSlowStart,
 		JobSpec: state.JobSpec{
-			Name: cmp.Or(j.Name, string(j.Job)), MapSize: sizeOf(0, 0), ReduceSize: sizeOf(0, 0),
+			Name: cmp.Or(j.Name, string(j.Job)), User: j.User, Queue: j.Queue, MapSize: sizeOf(0, 0), ReduceSize: sizeOf(0, 0),
 			Replicas: x.Replicas, Cached: x.Cached,
 		},
 		MapWork: x.MapWork, ReduceWork: x.ReduceWork,
