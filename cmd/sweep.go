@@ -6,21 +6,16 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"heddle/harness/clients"
 	"heddle/harness/config"
 	"heddle/harness/results"
 	"heddle/harness/runs"
 	"heddle/harness/sweep"
-	"heddle/traces/printable"
 )
 
 type sweepOptions struct {
 	named
 	Resume string `flag:"resume" text:"continue the unfinished sweep in DIR, or print what a finished one gave" of:"DIR"`
 	DryRun bool   `flag:"dry-run" text:"print what would run, its time and memory, by a few replays; keep nothing"`
-	On     string `flag:"on" values:"local,yarn" text:"where replays run"`
-	inCluster
-	Queue string `flag:"queue" text:"with --on yarn, the QUEUE of its jobs" of:"QUEUE" without:"the cluster's"`
 	printed
 }
 
@@ -32,19 +27,14 @@ func sweepCommand() *cli.Command {
 		Description: `Replays the traces of a sweep file under each of its settings, on all cores, and prints
 each setting's figures with their intervals. Results go to a run folder one by one:
 a sweep that was ended is continued with --resume, or with the same command and
---run-name. The digest is that of all results; it does not depend on where and in
-which order they were computed.
-
-With --on yarn, replays are maps of Hadoop Streaming jobs whose program is this one, and
-which YARN repeats if they fail. If heddle is killed, its job goes on, and the same
-command or --resume with --on yarn collects what it gave. For example:
+--run-name. The digest is that of all results; it does not depend on the order in which
+they were computed. For example:
 
    heddle sweep --dry-run sweep.yaml
    heddle sweep --run-name night sweep.yaml
    heddle sweep --resume RUN-FOLDER
-   heddle sweep --on yarn --cluster CLUSTER.yaml --run-name night sweep.yaml
    heddle compare --where 'model~^delay' RUN-FOLDER`,
-	}, &sweepOptions{On: "local", inCluster: onLab()}, runSweep)
+	}, &sweepOptions{}, runSweep)
 }
 
 func runSweep(c *cli.Context, o *sweepOptions, files []string) error {
@@ -53,8 +43,6 @@ func runSweep(c *cli.Context, o *sweepOptions, files []string) error {
 		return usagef("want either one sweep file, or --resume with a run folder")
 	case o.Resume != "" && (o.Runs != "" || o.RunName != "" || o.DryRun):
 		return usagef("--resume: want it without --runs, --run-name and --dry-run")
-	case o.On == "local" && (c.IsSet("cluster") || o.Queue != ""):
-		return usagef("--cluster, --queue: want --on yarn with them")
 	}
 	plan, run, err := openSweep(o, files)
 	if err != nil {
@@ -64,14 +52,14 @@ func runSweep(c *cli.Context, o *sweepOptions, files []string) error {
 		defer run.Close()
 	}
 	if o.DryRun {
-		cost, err := sweep.Expect(c.Context, plan, plan.Replays, func(sweep.Row) error { return nil })
+		cost, err := sweep.Expect(c.Context, plan)
 		if err != nil {
 			return usage(err)
 		}
 		return show(c, cost)
 	}
 	if run.Manifest().State != runs.Finished {
-		return finishSweep(c, o, plan, run)
+		return finishSweep(c, plan, run)
 	}
 	trials, err := results.List(run)
 	if err != nil {
@@ -85,23 +73,12 @@ func runSweep(c *cli.Context, o *sweepOptions, files []string) error {
 }
 
 // finishSweep runs the replays of a sweep that have no result yet, and prints what all gave.
-func finishSweep(c *cli.Context, o *sweepOptions, plan *sweep.Plan, run *runs.Run) error {
+func finishSweep(c *cli.Context, plan *sweep.Plan, run *runs.Run) error {
 	w := &work{progress: newProgress(c)}
 	defer w.close()
-	where, clean := sweep.Where(sweep.Local), func() error { return nil }
-	if o.On == "yarn" {
-		y, err := onYARN(o, run.Dir, w.say)
-		if err != nil {
-			return err
-		}
-		defer y.Cluster.Close()
-		where, clean = y.Run, func() error { return y.Clean(c.Context, plan) }
-		putsBack(c, "the job of the sweep",
-			"the job may still run; heddle sweep --on yarn --resume "+printable.ShellWord(run.Dir)+" collects its results")
-	}
 	before := 0
 	w.show(func() []string { return []string{"no replay has ended yet"} })
-	rows, err := sweep.Run(c.Context, sweep.Options{Plan: plan, Run: run, Where: where, Progress: func(done, all int) {
+	rows, err := sweep.Run(c.Context, sweep.Options{Plan: plan, Run: run, Where: sweep.Local, Progress: func(done, all int) {
 		if w.estimate.since.IsZero() { // what an earlier process did tells nothing of this one's speed
 			before = done
 		}
@@ -110,15 +87,8 @@ func finishSweep(c *cli.Context, o *sweepOptions, plan *sweep.Plan, run *runs.Ru
 	w.close()
 	fmt.Fprintln(c.App.ErrWriter, "run folder:", run.Dir)
 	if err != nil {
-		again := "heddle sweep --resume"
-		if o.On == "yarn" {
-			again = "heddle sweep --on yarn --cluster " + printable.ShellWord(o.Cluster) + " --resume"
-		}
-		next(c, again, run.Dir)
+		next(c, "heddle sweep --resume", run.Dir)
 		return err
-	}
-	if err := clean(); err != nil {
-		warn(err.Error())
 	}
 	if rows.Damaged > 0 {
 		warn(fmt.Sprintf("%s: lines that were cut off: %d; their replays ran again", run.Dir, rows.Damaged))
@@ -159,21 +129,4 @@ func openSweep(o *sweepOptions, files []string) (*sweep.Plan, *runs.Run, error) 
 	}
 	run, err := sweep.Begin(root, o.RunName, plan, source, os.Args)
 	return plan, run, err
-}
-
-// onYARN returns the cluster on which the replays of a sweep run.
-func onYARN(o *sweepOptions, dir string, say func(string)) (*sweep.YARN, error) {
-	cluster, err := loadCluster(o.Cluster)
-	if err != nil {
-		return nil, err
-	}
-	to, err := clients.To(cluster, clients.Patience{})
-	if err != nil {
-		return nil, usage(err)
-	}
-	program, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("find the program of its tasks: %w", err)
-	}
-	return &sweep.YARN{Cluster: to, Program: program, RunDir: dir, Queue: o.Queue, Say: say}, nil
 }

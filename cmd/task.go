@@ -1,13 +1,10 @@
 package cmd
 
 import (
-	"fmt"
-	"io"
 	"os"
 
 	"github.com/urfave/cli/v2"
 
-	"heddle/harness/sweep"
 	"heddle/harness/workload/synthetic"
 )
 
@@ -21,7 +18,6 @@ func taskCommand() *cli.Command {
 		Description: "Hadoop Streaming runs this, in a folder with the job's spec. It is of no use elsewhere.",
 		Subcommands: []*cli.Command{
 			command(&cli.Command{Name: "map", Usage: "run a map"}, &struct{}{}, runTask(synthetic.Map)),
-			command(&cli.Command{Name: "sweep", Usage: "run replays of a sweep"}, &struct{}{}, runSweepTask),
 			command(&cli.Command{Name: "reduce", Usage: "run a reduce"}, &struct{}{}, runTask(synthetic.Reduce)),
 		},
 	}
@@ -44,22 +40,4 @@ func runTask(run func(*synthetic.Spec, int, synthetic.Streams) error) func(*cli.
 		}
 		return run(spec, index, synthetic.Streams{In: os.Stdin, Out: os.Stdout, Report: os.Stderr})
 	}
-}
-
-// runSweepTask runs the replays of a map. Its input says nothing, but a program that does
-// not read it ends before Streaming has written it.
-func runSweepTask(c *cli.Context, _ *struct{}, _ []string) error {
-	index, err := synthetic.Index(os.Getenv)
-	if err != nil {
-		return usage(err)
-	}
-	if _, err := io.Copy(io.Discard, os.Stdin); err != nil {
-		return fmt.Errorf("read input of the map: %w", err)
-	}
-	f, err := os.Open(sweep.TaskFile)
-	if err != nil {
-		return usagef("open the sweep's task: %w", err)
-	}
-	defer f.Close()
-	return sweep.RunTask(c.Context, f, index, os.Stdout, os.Stderr)
 }

@@ -43,9 +43,10 @@ const (
 	triedFor  = 10 * time.Second
 )
 
-// Expect estimates what some replays of a plan take. It runs a few that lie evenly among
-// them, each alone, and counts CPU time by simulated tasks. It calls done with their rows.
-func Expect(ctx context.Context, p *Plan, todo []Replay, done func(Row) error) (*Cost, error) {
+// Expect estimates what the replays of a plan take. It runs a few that lie evenly among
+// them, each alone, and counts CPU time by simulated tasks.
+func Expect(ctx context.Context, p *Plan) (*Cost, error) {
+	todo := p.Replays
 	n := min(mostTried, len(todo))
 	var some []Replay
 	for i := range n {
@@ -76,18 +77,10 @@ func Expect(ctx context.Context, p *Plan, todo []Replay, done func(Row) error) (
 			return nil, err
 		}
 		before := cputime.Used()
-		list, err := replay.Outcomes([]replay.Config{x})
-		if err != nil {
+		if _, err := replay.Outcomes([]replay.Config{x}); err != nil {
 			return nil, err
 		}
 		spent += cputime.Used() - before
-		row, err := p.row(&some[i], &list[0])
-		if err == nil {
-			err = done(row)
-		}
-		if err != nil {
-			return nil, err
-		}
 		triedTasks += x.Tasks()
 		c.Tried++
 		if time.Since(began) > triedFor {

@@ -11,7 +11,7 @@ import (
 // extend adds repeats to the best setting and to those that its seeds do not tell from it,
 // by the first metric: as many as the plan began with, up to MostSeeds. All replays of the
 // plan must have a row. What is added follows from these rows alone: the same plan grows in
-// the same way, wherever its replays run. It reports whether it added any.
+// the same way, in whatever order replays run. It reports whether it added any.
 func (p *Plan) extend(rows *Rows) (bool, error) {
 	if p.MostSeeds <= p.Seeds {
 		return false, nil

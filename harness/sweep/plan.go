@@ -1,9 +1,9 @@
 // Package sweep runs many replays: traces under models, with other parameters, clusters
 // and seeds. A sweep file says which; [New] makes the [Plan] of all replays. They run
-// here on all cores, or as tasks of a Hadoop cluster. Each result is a row of a table
+// on all cores. Each result is a row of a table
 // of results, kept in a run folder as soon as it is known, so that a sweep that was
 // killed goes on where it was. The finished table has its rows in the plan's order: it
-// is the same, byte for byte, wherever and in whatever order the replays ran.
+// is the same, byte for byte, in whatever order the replays ran.
 //
 // A replay has a key: a hash of all that its result follows from. Each key has one row in
 // the end. Two results of one key must be equal, else the sweep fails.
@@ -70,9 +70,8 @@ type Plan struct {
 
 // Input is a file that replays read.
 type Input struct {
-	Label string
-	// Path is where the file is: absolute, or in a task's working folder.
-	Path   string
+	Label  string
+	Path   string // absolute
 	SHA256 string
 }
 

@@ -20,7 +20,7 @@ type Report struct {
 	Replays int    `json:"replays"`
 	// Done is how many replays have a result.
 	Done     int           `json:"done"`
-	Digest   string        `json:"digest"` // of all results, wherever they were computed
+	Digest   string        `json:"digest"` // of all results, in whatever order they were computed
 	Settings []SettingMean `json:"settings"`
 	Answers  *Answers      `json:"answers,omitempty"` // nil until all replays have a result
 	Warnings []string      `json:"warnings,omitempty"`

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -213,26 +212,18 @@ func table(t *testing.T, run *runs.Run) []byte {
 	return text
 }
 
-// A sweep that another build of heddle began does not go on: neither under its name, nor
-// resumed, nor as a task on a cluster.
+// A sweep that another build of heddle began does not go on: neither under its name nor
+// resumed.
 func TestOtherBuild(t *testing.T) {
 	p, root := aSweep(t, gridOf), t.TempDir()
 	p.Build = strings.Repeat("ab", 32)
 	run := begin(t, root, "it", p)
 	_, err := Run(t.Context(), Options{Plan: p, Run: run, Where: Local})
 	run.Close()
-	task, merr := json.Marshal(Task{Plan: p, Chunks: [][]int{{0}}})
-	if merr != nil {
-		t.Fatal(merr)
-	}
 	_, berr := Begin(root, "it", aSweep(t, gridOf), nil, nil)
-	terr := RunTask(t.Context(), bytes.NewReader(task), 0, io.Discard, io.Discard)
-	for what, err := range map[string]error{"resume": err, "the same name": berr, "a task": terr} {
+	for what, err := range map[string]error{"resume": err, "the same name": berr} {
 		if err == nil || !strings.Contains(err.Error(), "another build of heddle began it") || !strings.Contains(err.Error(), "abababababab") {
 			t.Errorf("%s: error %v, want that another build began it", what, err)
 		}
-	}
-	if a, b := p.id(), aSweep(t, gridOf).id(); a == b {
-		t.Errorf("two builds have the sweep %s on a cluster, and would collect each other's rows", a)
 	}
 }
