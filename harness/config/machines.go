@@ -48,6 +48,8 @@ type Machines struct {
 	// Async makes the simulated Capacity scheduler allocate containers without
 	// waiting for heartbeats of NodeManagers.
 	Async bool `yaml:"async,omitempty" text:"The capacity scheduler allocates without waiting for heartbeats."`
+	// Hadoop is the version of an emulated cluster's ResourceManager, one that a lab can have.
+	Hadoop string `yaml:"hadoop,omitempty" text:"With --emulate, the ResourceManager's version; 3.4.2 by default."`
 }
 
 // Names of YARN properties. With them, a trace's header describes a simulated

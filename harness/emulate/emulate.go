@@ -12,6 +12,7 @@
 package emulate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,8 @@ import (
 	"net/http"
 	"net/netip"
 	"runtime"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -43,6 +46,7 @@ type Cluster struct {
 	Nodes []*Node // workers, by their names' order in the description
 
 	manager   *lab.Manager
+	hadoop    string
 	masters   []*Node // nodes on which ApplicationMasters alone run
 	byHost    map[string]*Node
 	web       string // address of the ApplicationMasters' REST
@@ -61,11 +65,17 @@ type Cluster struct {
 	goroutine sync.WaitGroup
 }
 
-// Hadoop is the version of the ResourceManager, and Queue the queue of jobs that name none.
-const (
-	Hadoop = lab.DefaultHadoop
-	Queue  = "replay"
-)
+// Queue is the queue of jobs that name none.
+const Queue = "replay"
+
+// Hadoop returns the version of a described cluster's ResourceManager.
+func Hadoop(m *config.Machines) (string, error) {
+	v := cmp.Or(m.Hadoop, lab.DefaultHadoop)
+	if all := lab.Hadoops(); !slices.Contains(all, v) {
+		return "", fmt.Errorf("machines.hadoop %q: want one of %s", v, strings.Join(all, ", "))
+	}
+	return v, nil
+}
 
 // masterHost is the name of the node of ApplicationMasters, and mastersMB its memory where
 // the description does not have it.
@@ -95,6 +105,10 @@ func (c *Cluster) start(ctx context.Context, described *config.Cluster, folder s
 	l := lab.Default()
 	l.Nodes, l.Racks, l.Slots, l.Container, l.Async = m.Nodes, m.Racks, m.Slots, m.Container, m.Async
 	l.NMHeartbeat, l.AMHeartbeat = m.NMHeartbeat, m.AMHeartbeat
+	if l.Hadoop, err = Hadoop(m); err != nil {
+		return err
+	}
+	c.hadoop = l.Hadoop
 	if m.NodeExpiry > 0 {
 		l.NodeExpiry = m.NodeExpiry
 	} else {

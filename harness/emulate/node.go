@@ -108,7 +108,7 @@ func (n *Node) register(ctx context.Context) error {
 	size := resource(n.MemoryMB, n.VCores)
 	n.mu.Lock()
 	n.last = 0
-	m := ipc.Message{}.Put(1, n.id).Int(3, webPort).Put(4, size).Text(5, Hadoop).Put(9, size).Put(12, n.status())
+	m := ipc.Message{}.Put(1, n.id).Int(3, webPort).Put(4, size).Text(5, n.c.hadoop).Put(9, size).Put(12, n.status())
 	n.mu.Unlock()
 	answer, err := n.c.tracker(ctx, "registerNodeManager", m)
 	if err != nil {

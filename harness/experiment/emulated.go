@@ -67,8 +67,10 @@ func (w *emulatedWorld) open(ctx context.Context) (hadoop string, err error) {
 			Path: "speculation", Message: "emulated ApplicationMasters start no speculative attempts; want none, or use --simulate",
 		})
 	}
-	_, err = w.virtual.open(ctx)
-	return emulate.Hadoop, err
+	if _, err = w.virtual.open(ctx); err != nil {
+		return "", err
+	}
+	return emulate.Hadoop(o.Cluster.Machines)
 }
 
 // vanish has emulated nodes vanish and come back.

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"heddle/harness/config"
-	"heddle/harness/emulate"
 	"heddle/harness/experiment"
+	"heddle/harness/lab"
 	"heddle/harness/measure"
 	"heddle/harness/results"
 	"heddle/harness/runs"
@@ -38,7 +38,7 @@ func needJars(t *testing.T) {
 	t.Helper()
 	cache, err := os.UserCacheDir()
 	if err == nil {
-		_, err = os.Stat(filepath.Join(cache, "heddle", "hadoop-"+emulate.Hadoop, "jars"))
+		_, err = os.Stat(filepath.Join(cache, "heddle", "hadoop-"+lab.DefaultHadoop, "jars"))
 	}
 	if err != nil || testing.Short() {
 		t.Skip("it needs Hadoop's jars in the user's cache, as 'heddle lab up' leaves them, and minutes")
