@@ -70,7 +70,10 @@ func (w *emulatedWorld) open(ctx context.Context) (hadoop string, err error) {
 	if _, err = w.virtual.open(ctx); err != nil {
 		return "", err
 	}
-	return emulate.Hadoop(o.Cluster.Machines)
+	if hadoop, err = emulate.Hadoop(o.Cluster.Machines); err != nil {
+		err = refusal(o.Experiment, config.Problem{Path: "cluster", Message: err.Error()})
+	}
+	return hadoop, err
 }
 
 // vanish has emulated nodes vanish and come back.
