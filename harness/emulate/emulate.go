@@ -19,6 +19,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -118,9 +119,16 @@ func (c *Cluster) start(ctx context.Context, described *config.Cluster, folder s
 		l.Scheduler = m.Scheduler
 	}
 	hosts := c.place(described)
-	c.manager, err = lab.NewManager(ctx, l, hosts, folder, map[string]string{
+	var divided []byte
+	if m.Queues != "" {
+		if divided, err = os.ReadFile(m.Queues); err != nil {
+			return err
+		}
+	}
+	c.manager, err = lab.NewManager(ctx, l, hosts, folder, string(divided), map[string]string{
 		"yarn.resourcemanager.recovery.enabled":       "false",
 		"yarn.am.liveness-monitor.expiry-interval-ms": "600000",
+		"yarn.cluster.max-application-priority":       "100",
 	}, func(e lab.Event) { c.tell(e.What) })
 	if err != nil {
 		return err
@@ -161,7 +169,7 @@ func (c *Cluster) place(described *config.Cluster) (hosts []lab.Host) {
 		c.byHost[n.Host] = n
 		hosts = append(hosts, lab.Host{Name: n.Host, IP: n.ip, Rack: rack})
 	}
-	if m.Scheduler != "fair" { // it has no labels, which keep tasks from a node
+	if m.Scheduler != "fair" && m.Queues == "" { // Fair has no labels, which keep tasks from a node
 		mb := int64(m.AMMemory / units.MiB)
 		if mb == 0 {
 			mb = mastersMB
@@ -317,7 +325,18 @@ func (e *JobError) Error() string {
 // Run submits a job and waits for its end. If ctx ends before, it kills the job. The error is
 // a JobError if the job did not succeed.
 func (c *Cluster) Run(ctx context.Context, job *Job) (accepted time.Time, err error) {
-	app, err := c.RM.NewApplication(ctx)
+	rm := c.RM
+	if job.User != "" {
+		own := *c.Config
+		own.User = job.User
+		as, err := clients.To(&own, clients.Patience{})
+		if err != nil {
+			return accepted, err
+		}
+		defer as.Close()
+		rm = as.RM
+	}
+	app, err := rm.NewApplication(ctx)
 	if err != nil {
 		return accepted, err
 	}
@@ -330,7 +349,7 @@ func (c *Cluster) Run(ctx context.Context, job *Job) (accepted time.Time, err er
 	c.mu.Unlock()
 	ended := make(chan struct{})
 	m.over = sync.OnceFunc(func() { close(ended) })
-	if err := c.RM.Submit(ctx, m.submission(app.ID)); err != nil {
+	if err := rm.Submit(ctx, m.submission(app.ID)); err != nil {
 		return accepted, &JobError{app.ID, "REFUSED", err.Error()}
 	}
 	accepted = time.Now()

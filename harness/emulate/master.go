@@ -1,6 +1,7 @@
 package emulate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,6 +37,7 @@ type Task struct {
 // Job is a MapReduce job to emulate.
 type Job struct {
 	Conf          yarn.Conf // with all that an ApplicationMaster reads
+	User          string    // "" is the cluster's
 	Maps, Reduces []Task
 	Steps         Steps
 }
@@ -119,7 +121,7 @@ func newMaster(c *Cluster, job *Job, app string) *master {
 		}
 	}
 	m.h = jhist.Job{
-		ID: m.id, Name: job.Conf["mapreduce.job.name"], User: c.Config.User, Queue: job.Conf["mapreduce.job.queuename"],
+		ID: m.id, Name: job.Conf["mapreduce.job.name"], User: cmp.Or(job.User, c.Config.User), Queue: job.Conf["mapreduce.job.queuename"],
 		SubmitMs: time.Now().UnixMilli(), Maps: int32(len(job.Maps)), Reduces: int32(len(job.Reduces)), //nolint:gosec // few
 		Counters: traces.NoCounters,
 	}

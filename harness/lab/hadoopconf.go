@@ -38,9 +38,12 @@ func (p *plan) queueLabels() []string {
 func (p *plan) hadoopConf() (map[string][]byte, error) {
 	files := map[string][]byte{}
 	names := []string{"core-site", "hdfs-site", "yarn-site", "mapred-site"}
-	if p.labels() {
+	switch {
+	case p.labels():
 		names = append(names, "capacity-scheduler")
-	} else {
+	case p.queues != "":
+		files["capacity-scheduler.xml"] = []byte(p.queues)
+	default:
 		files["fair-scheduler.xml"], _ = hadoopFiles.ReadFile("hadoop/fair-scheduler.xml")
 	}
 	var secured bytes.Buffer
@@ -113,7 +116,8 @@ func (p *plan) settings() map[string]any {
 	// Hadoop before 3.4 does not itself add the flags that tasks need on Java 17.
 	flags := slices.Concat(p.libraryFlags(), jvmFlags, javaOpens)
 	return map[string]any{
-		"Cfg": c, "Root": p.root, "Store": p.labelStore(), "User": hadoopUser, "Labels": p.labels(), "Realm": realm,
+		"Cfg": c, "Root": p.root, "Store": p.labelStore(), "User": hadoopUser, "Labels": p.labels(),
+		"Fair": p.Cfg.Scheduler == Fair, "Realm": realm,
 		"JVM":           strings.Join(flags, " "),
 		"ClasspathList": strings.ReplaceAll(p.Classpath, ":", ","),
 

@@ -53,8 +53,11 @@ const leastHeapMB, nodesPerHeapMB = 512, 2
 const triples = 64
 
 // NewManager fetches Hadoop unless the user's cache has it, and writes the settings of a
-// ResourceManager into a folder. lastly are settings in yarn-site.xml that come last.
-func NewManager(ctx context.Context, c Config, hosts []Host, folder string, lastly map[string]string, say func(Event)) (*Manager, error) {
+// ResourceManager into a folder. queues is its capacity-scheduler.xml, "" for the lab's queue with
+// node labels. lastly are settings in yarn-site.xml that come last.
+func NewManager(ctx context.Context, c Config, hosts []Host, folder, queues string, lastly map[string]string,
+	say func(Event),
+) (*Manager, error) {
 	saved, dist, err := programs(ctx, c, say)
 	if err != nil {
 		return nil, err
@@ -65,7 +68,7 @@ func NewManager(ctx context.Context, c Config, hosts []Host, folder string, last
 	if err != nil {
 		return nil, err
 	}
-	m := &Manager{plan: plan{savedPlan: saved, root: folder, triples: triples}}
+	m := &Manager{plan: plan{savedPlan: saved, root: folder, triples: triples, queues: queues}}
 	local := &strings.Builder{}
 	fmt.Fprintln(local, "127.0.0.1 localhost")
 	if own, err := os.Hostname(); err == nil {

@@ -16,6 +16,8 @@ type plan struct {
 	root    string // path of the lab's state folder, which has the lab's configuration and HDFS data
 	triples int    // jobs that node labels steer at a time; 0: require.Triples
 	nodes   []node // all nodes of the lab: the master, with Config.HA master2 and keeper, then the workers by rack
+	// queues is a capacity-scheduler.xml in place of the lab's, without node labels; "" is the lab's.
+	queues string
 }
 
 // node is one node of the lab: a master, the keeper or a worker.
@@ -161,7 +163,7 @@ func (p *plan) masters() []node {
 
 // The method labels reports whether the lab's YARN scheduler supports node
 // labels.
-func (p *plan) labels() bool { return p.Cfg.Scheduler == Capacity }
+func (p *plan) labels() bool { return p.Cfg.Scheduler == Capacity && p.queues == "" }
 
 // The method node returns the lab node with this name.
 func (p *plan) node(name string) (node, error) {

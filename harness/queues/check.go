@@ -35,7 +35,7 @@ func (f *File) labels(q *Queue) {
 			}
 		}
 	}
-	q.ByLabel = map[string]Share{}
+	q.ByLabel = map[string]Part{}
 	for _, name := range slices.Sorted(maps.Keys(f.keys)) {
 		rest, ok := strings.CutPrefix(name, key+".")
 		if label, _, more := strings.Cut(rest, "."); ok && more {
@@ -79,17 +79,17 @@ func (f *File) check(q *Queue) {
 }
 
 // of returns what a queue has of the nodes of a label, or of those without one.
-func (q *Queue) of(label string) Share {
+func (q *Queue) of(label string) Part {
 	if label == "" {
-		return Share{q.Capacity, q.MaxCapacity, q.AMPercent}
+		return Part{q.Capacity, q.MaxCapacity, q.AMPercent}
 	}
 	if s, ok := q.ByLabel[label]; ok {
 		return s
 	}
 	if q.Parent == nil {
-		return Share{Amount{Value: 100}, Amount{Value: 100}, q.AMPercent}
+		return Part{Amount{Value: 100}, Amount{Value: 100}, q.AMPercent}
 	}
-	return Share{Amount{}, Amount{Value: 100}, q.AMPercent}
+	return Part{Amount{}, Amount{Value: 100}, q.AMPercent}
 }
 
 // checkModes refuses children whose capacities are written in different ways, or in another than

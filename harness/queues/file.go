@@ -24,6 +24,7 @@ type File struct {
 	// NotSimulated are the keys that the file has and that do nothing in a simulation, by name.
 	NotSimulated []Key
 
+	count  int               // of queues
 	keys   map[string]string // without Prefix
 	read   map[string]bool   // keys that have been asked for
 	leaves map[string]*Queue // by path, and by name; nil for a name of several

@@ -24,10 +24,20 @@ type Settings struct {
 	ReservationsContinueLooking         bool
 	MaxApplications                     int // of all queues together, divided by their capacities
 	Async                               bool
+	perUser                             map[string]int // max-parallel-apps of users; "" is of those not named
+}
+
+// MaxParallelOf returns how many jobs of a user run at a time.
+func (s *Settings) MaxParallelOf(user string) int {
+	if n, ok := s.perUser[user]; ok {
+		return n
+	}
+	return s.perUser[""]
 }
 
 // Queue is a queue of the tree.
 type Queue struct {
+	Index      int // from 0, the root's, parents before their children
 	Name, Path string
 	Parent     *Queue
 	Children   []*Queue // none: jobs are submitted to it
@@ -47,11 +57,11 @@ type Queue struct {
 
 	Labels       []string // node labels that its jobs may ask for; "*" is any
 	DefaultLabel string
-	ByLabel      map[string]Share // by node label, what it has of the nodes that have it
+	ByLabel      map[string]Part // by node label, what it has of the nodes that have it
 }
 
-// Share is what a queue has of the nodes of a label.
-type Share struct {
+// Part is what a queue has of the nodes of a label.
+type Part struct {
 	Capacity, MaxCapacity Amount
 	AMPercent             float32
 }
@@ -206,7 +216,17 @@ func (f *File) settings() {
 	}
 	f.ReservationsContinueLooking = f.bool("reservations-continue-look-all-nodes", true)
 	f.MaxApplications = f.int("maximum-applications", applications)
-	f.Async = f.bool("schedule-asynchronously.enable", false)
+	if f.Async = f.bool("schedule-asynchronously.enable", false); f.Async {
+		f.PerHeartbeat = 1 // each time that a node's turn comes
+	}
+	const parallel = "max-parallel-apps"
+	f.perUser = map[string]int{"": f.int("user."+parallel, math.MaxInt32)}
+	for _, key := range slices.Sorted(maps.Keys(f.keys)) {
+		user, of := strings.CutPrefix(key, "user.")
+		if user, is := strings.CutSuffix(user, "."+parallel); of && is {
+			f.perUser[user] = f.int(key, math.MaxInt32)
+		}
+	}
 	if !f.bool("legacy-queue-mode.enabled", true) {
 		fail("legacy-queue-mode.enabled", "only true is simulated: capacities of one way a parent, adding up to 100 percent")
 	}
@@ -217,7 +237,8 @@ const deepest = 100
 
 // queue makes a queue and all below it.
 func (f *File) queue(parent *Queue, name string, depth int) *Queue {
-	q := &Queue{Name: name, Path: name, Parent: parent}
+	q := &Queue{Index: f.count, Name: name, Path: name, Parent: parent}
+	f.count++
 	if parent != nil {
 		q.Path = parent.Path + "." + name
 	}
@@ -238,9 +259,6 @@ func (f *File) queue(parent *Queue, name string, depth int) *Queue {
 	q.UserLimitFactor = f.float(key("user-limit-factor"), f.float("user-limit-factor", 1))
 	q.Priority = f.int(key("priority"), 0)
 	q.MaxParallel = f.int(key("max-parallel-apps"), f.int("max-parallel-apps", math.MaxInt32))
-	if parent == nil {
-		q.MaxParallel = f.int(key("max-parallel-apps"), math.MaxInt32)
-	}
 	q.DefaultPriority = f.int(key("default-application-priority"), 0)
 	q.MaxApplications = f.int(key("maximum-applications"), -1)
 	if q.MaxApplications < 0 {

@@ -2,7 +2,9 @@ package sched
 
 import (
 	"fmt"
+	"strings"
 
+	"heddle/harness/queues"
 	"heddle/harness/state"
 	"heddle/traces"
 )
@@ -52,16 +54,12 @@ import (
 // rack in asks once no map waits for it. Here asks is an upper bound: what the
 // waiting maps could name at most.
 type capacity struct {
-	Reasoning
-	capacities, maxCapacities   map[string]float64 // guaranteed and largest share of each queue, by queue name, in percent of the cluster
-	fairOrder                   bool
-	nodeLocalityDelay           int64
-	rackLocalityAdditionalDelay int64
-	rackLocalityFullReset       bool
-	offSwitchPerHeartbeat       int
+	nearness
+	capacities, maxCapacities map[string]float64 // guaranteed and largest share of each queue, by queue name, in percent of the cluster
+	fairOrder                 bool
+	offSwitchPerHeartbeat     int
 
 	queues         []capacityQueue
-	missed         PerJob[int64]
 	order          shares
 	sinceHeartbeat heartbeatCount
 }
@@ -94,8 +92,16 @@ var capacityInfo = Info{
 			Name: "offSwitchPerHeartbeat", Type: Int, Default: "1", Unit: "containers",
 			Doc: "off-rack ones, re-runs and reduces among them, after which a node gets nothing more in a heartbeat; 0: no limit",
 		},
+		{Name: "queues", Type: Text, Doc: "a capacity-scheduler.xml, or its lines of key=value: all else is as it says"},
 	},
 	Build: func(a Args) (Model, error) {
+		if text := a.Text("queues"); text != "" {
+			f, err := queues.Read(strings.NewReader(text))
+			if err != nil {
+				return nil, err
+			}
+			return PerNode{newTree(f)}, nil
+		}
 		sum := 0.0
 		for _, percent := range a.Table("capacities") {
 			sum += percent
@@ -105,8 +111,11 @@ var capacityInfo = Info{
 		}
 		m := &capacity{
 			capacities: a.Table("capacities"), maxCapacities: a.Table("maxCapacities"), fairOrder: a.Text("order") == "fair",
-			nodeLocalityDelay: a.Int("nodeLocalityDelay"), rackLocalityAdditionalDelay: a.Int("rackLocalityAdditionalDelay"),
-			rackLocalityFullReset: a.Bool("rackLocalityFullReset"), offSwitchPerHeartbeat: int(a.Int("offSwitchPerHeartbeat")),
+			offSwitchPerHeartbeat: int(a.Int("offSwitchPerHeartbeat")),
+			nearness: nearness{
+				nodeLocalityDelay: a.Int("nodeLocalityDelay"), rackLocalityAdditionalDelay: a.Int("rackLocalityAdditionalDelay"),
+				rackLocalityFullReset: a.Bool("rackLocalityFullReset"),
+			},
 		}
 		if m.order.ofQueue = m.queueKey; m.fairOrder {
 			m.order.key = func(v *state.View, id state.JobID) float64 { return float64(v.Used(id).MemoryMB) }
@@ -155,100 +164,6 @@ func (m *capacity) tellPassed(v *state.View, id state.JobID, n state.NodeID) {
 	default:
 		m.PassOver(id, traces.PassedNoRoom, 0)
 	}
-}
-
-// tell keeps how many offered nodes the job has let pass, this one not counted, and the limit
-// for a map at this level.
-func (m *capacity) tell(v *state.View, id state.JobID, passed int64, level state.Level) {
-	if m.nodeLocalityDelay < 0 || v.Locations(id) == 0 {
-		return
-	}
-	rack, off := m.allowed(v, id, passed+1)
-	rackAfter, offAfter := m.limits(v, id)
-	limit, farthest := rackAfter, state.LevelNode
-	if level == state.LevelOff || level == state.LevelRack && !rack {
-		limit = offAfter
-	}
-	switch {
-	case off:
-		farthest = state.LevelOff
-	case rack:
-		farthest = state.LevelRack
-	}
-	m.Wait(passed, limit, farthest)
-}
-
-// chooseMap returns the waiting map of the job that is nearest to its input on
-// node n, among those that the job may start now. If it is not node-local, the
-// node counts as a missed opportunity of the job.
-func (m *capacity) chooseMap(v *state.View, id state.JobID, n state.NodeID) (Pick, bool) {
-	missed := m.missed.Of(id)
-	if t := v.NextMap(id, n, state.LevelNode); t != state.None {
-		if m.Keeps() {
-			m.tell(v, id, *missed, state.LevelNode)
-		}
-		*missed = 0
-		return MapPick(id, t, state.LevelNode), true
-	}
-	*missed++
-	rack, off := m.allowed(v, id, *missed)
-	if !rack && !off {
-		return Pick{}, false
-	}
-	farthest := state.LevelRack
-	if off {
-		farthest = state.LevelOff
-	}
-	t, level := v.Nearest(id, n, state.LevelRack, farthest)
-	if t == state.None {
-		return Pick{}, false
-	}
-	if m.Keeps() {
-		m.tell(v, id, *missed-1, level)
-	}
-	if level == state.LevelRack && rack && m.rackLocalityFullReset {
-		*missed = 0
-	}
-	return MapPick(id, t, level), true
-}
-
-// allowed says whether a job may start rack-local and off-rack maps after
-// missed opportunities: nodes offered to it on which it started no map nearby.
-func (m *capacity) allowed(v *state.View, id state.JobID, missed int64) (rack, off bool) {
-	if m.nodeLocalityDelay < 0 {
-		return true, true
-	}
-	rackAfter, offAfter := m.limits(v, id)
-	return missed > rackAfter, missed > offAfter
-}
-
-// limits returns how many offered nodes the job must leave unused before it may start
-// rack-local and off-rack maps.
-func (m *capacity) limits(v *state.View, id state.JobID) (rack, off int64) {
-	nodes, waiting := int64(v.ClusterNodes()), int64(v.Waiting(id, state.Map))
-	rack = min(nodes, m.nodeLocalityDelay)
-	if m.rackLocalityAdditionalDelay >= 0 {
-		return rack, min(nodes, m.nodeLocalityDelay+m.rackLocalityAdditionalDelay)
-	}
-	return rack, offSwitchAfter(nodes, waiting, asks(v, id, waiting))
-}
-
-// asks returns the number of places that the job's container requests name:
-// hosts, racks and "any". A waiting map names the host and the rack of each
-// replica of its block.
-func asks(v *state.View, id state.JobID, waiting int64) int64 {
-	const perMap = 6
-	return 1 + min(int64(v.Locations(id)), perMap*waiting)
-}
-
-// offSwitchAfter returns how many offered nodes a job must leave unused before
-// it may start off-rack maps: min(nodes, waiting·f), rounded down to a whole
-// number of nodes.
-func offSwitchAfter(nodes, waiting, asks int64) int64 {
-	if nodes == 0 || asks > nodes {
-		return min(nodes, waiting)
-	}
-	return min(nodes, waiting*(asks-1)/nodes)
 }
 
 // underMost reports whether the job's queue may use one more container without

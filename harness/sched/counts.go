@@ -23,7 +23,7 @@ type heartbeatCount struct {
 	at     int64
 	node   state.NodeID
 	begun  bool
-	chosen [Random + 1]int32
+	chosen [Master + 1]int32
 }
 
 // The method round notes that the model is asked about node n. If this is a new

@@ -64,10 +64,11 @@ const (
 	Duration Type = "duration" // parameter type: text that gives a time with its unit, such as 450ms or 5s
 	Choice   Type = "choice"   // parameter type: text that is one of the words in Param.Choices
 	Set      Type = "set"      // parameter type: text that has some of the words in Param.Choices, such as m1+m3, or none of them
+	Text     Type = "text"     // parameter type: any text
 	Table    Type = "table"    // parameter type: text that gives numbers by name, such as default=60,batch=40
 )
 
-var types = []Type{Int, Float, Bool, Duration, Choice, Set, Table}
+var types = []Type{Int, Float, Bool, Duration, Choice, Set, Table, Text}
 
 // ParseParams returns the values of the described parameters, by their texts. A
 // parameter without text has its default. An unknown parameter, or a value out of range,
@@ -170,6 +171,8 @@ func (p *Param) parse(text string) (any, error) {
 			return nil, fmt.Errorf("duration %s is negative", text)
 		}
 		return int64(d), nil
+	case Text:
+		return text, nil
 	case Choice:
 		if !slices.Contains(p.Choices, text) {
 			return nil, fmt.Errorf("%q is not one of %s", text, strings.Join(p.Choices, ", "))
@@ -266,7 +269,7 @@ func (a Args) Float(name string) float64 { return arg[float64](a, name) }
 // Bool returns the value of a parameter of type Bool.
 func (a Args) Bool(name string) bool { return arg[bool](a, name) }
 
-// Text returns the value of a parameter of type Choice.
+// Text returns the value of a parameter of type Choice or Text.
 func (a Args) Text(name string) string { return arg[string](a, name) }
 
 // Set returns the words of a parameter of type Set.

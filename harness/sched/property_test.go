@@ -19,7 +19,12 @@ var baselines = map[string][]sched.Params{
 		{"policy": "drf", "weights": "q0=3", "nodeThreshold": "0.5", "rackThreshold": "1", "maxPerHeartbeat": "1"},
 		{"minShares": "q1=1024"},
 	},
-	"capacity":      {nil, {"capacities": "q0=80", "order": "fair", "rackLocalityAdditionalDelay": "3", "rackLocalityFullReset": "false"}},
+	"capacity": {
+		nil,
+		{"capacities": "q0=80", "order": "fair", "rackLocalityAdditionalDelay": "3", "rackLocalityFullReset": "false"},
+		{"queues": "root.queues=q0,q1,q2\nroot.q0.capacity=40\nroot.q1.capacity=60\nroot.q1.ordering-policy=fair\n" +
+			"resource-calculator=org.apache.hadoop.yarn.util.resource.DominantResourceCalculator\nroot.q0.minimum-user-limit-percent=25"},
+	},
 	"delay":         {nil, {"form": "time", "nodeWait": "3s", "rackWait": "2s"}, {"order": "fair", "nodeSkips": "3", "rackSkips": "1"}},
 	"acl":           {nil, {"c": "7.5", "d": "2"}},
 	"reduce-greedy": {nil, {"groups": "true"}, {"costs": "learned"}, {"costs": "slots"}, {"costs": "links", "links": "n0=1"}},

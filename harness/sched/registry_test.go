@@ -113,7 +113,7 @@ func TestRegisterRefuses(t *testing.T) {
 		"no Build; set it":                             func(m *Info) { m.Build = nil },
 		`two Params with the Name "share"`:             param(func(p *Param) { p.Name = "share" }),
 		`parameter "a.b": its Name must be of letters`: param(func(p *Param) { p.Name = "a.b" }),
-		`parameter "n": no Type "text"; want one of [int float bool`:                                        param(func(p *Param) { p.Type = "text" }),
+		`parameter "n": no Type "word"; want one of [int float bool`:                                        param(func(p *Param) { p.Type = "word" }),
 		`parameter "seed": an experiment's seed`:                                                            param(func(p *Param) { p.Name, p.Type = "seed", Float }),
 		`parameter "n": no Doc`:                                                                             param(func(p *Param) { p.Doc = "" }),
 		`parameter "n": no Choices`:                                                                         param(func(p *Param) { p.Type = Choice }),

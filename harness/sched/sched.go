@@ -130,10 +130,13 @@ const (
 	Reduces // reason: the task is a reduce; it has no input block, so any node will do
 	Random
 	Plan // reason: the map's node is the one that the job's plan names, or any node if all named nodes are down
+	// Master is said of the container of a job's ApplicationMaster, which a model that is a
+	// Masters picks.
+	Master
 )
 
 func (r Reason) String() string {
-	return [...]string{"cache", "node", "rack", "off", "rerun", "reduce", "random", "plan"}[r]
+	return [...]string{"cache", "node", "rack", "off", "rerun", "reduce", "random", "plan", "master"}[r]
 }
 
 // ReasonOf returns the reason for a decision to start a map at this locality

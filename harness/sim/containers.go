@@ -56,6 +56,9 @@ func (cs *containers) carryOut(d sched.Decision) bool {
 		return false
 	}
 	slot := cs.jobs.slot[d.Job]
+	if d.Reason == sched.Master {
+		return cs.masters.start(slot, d.Node)
+	}
 	if cs.Actuator == Ideal {
 		return cs.startAtOnce(slot, d)
 	}

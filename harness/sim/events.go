@@ -114,7 +114,7 @@ func (s *Sim) handleNode(e kernel.Event, id int32) {
 func (s *Sim) handleJob(k kernel.Kind, slot int32) {
 	switch k {
 	case evAdmit:
-		s.masters.admit(slot)
+		s.admit(slot)
 	case evAMUp:
 		s.masters.up(slot)
 	case evAMBeat, evAsk:
@@ -123,6 +123,16 @@ func (s *Sim) handleJob(k kernel.Kind, slot int32) {
 		s.endJob(slot)
 	case evSpeculate:
 		s.speculation.scan(slot)
+	}
+}
+
+// admit takes a job, or ends it if the model refuses it.
+func (s *Sim) admit(slot int32) {
+	if err := s.masters.admit(slot); err != nil {
+		j := &s.jobs.list[slot]
+		s.r.Jobs[j.id].Failed, s.r.Jobs[j.id].Refused = true, err.Error()
+		j.ended = true
+		s.endJob(slot)
 	}
 }
 
@@ -172,7 +182,7 @@ func (s *Sim) start(x *Job) error {
 // model that is a sched.EveryHeartbeat more heartbeats matter.
 func (s *Sim) nextBeat() (state.NodeID, int64) {
 	return s.nodes.nextBeat(
-		s.hears.everyBeat || len(s.view.WaitingJobs(state.Map)) > 0 || len(s.view.WaitingJobs(state.Reduce)) > 0 || len(s.masters.queued) > 0 ||
+		s.hears.everyBeat || len(s.view.WaitingJobs(state.Map)) > 0 || len(s.view.WaitingJobs(state.Reduce)) > 0 || s.masters.wait() ||
 			len(s.speculation.wanted) > 0,
 	)
 }

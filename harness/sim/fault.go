@@ -91,5 +91,5 @@ func (s *Sim) loseMaster(slot int32) {
 	s.containers.drop(j)
 	s.masters.unaskAll(j)
 	j.asked, j.unsent = 0, 0
-	s.masters.queued = append(s.masters.queued, slot)
+	s.admit(slot)
 }

@@ -3,6 +3,7 @@ package sim
 import (
 	"slices"
 
+	"heddle/harness/sched"
 	"heddle/harness/sim/fluid"
 	"heddle/harness/state"
 )
@@ -12,9 +13,10 @@ import (
 // in containers.go.
 type masters struct {
 	*base
-	queued []int32 // indexes in jobs.list of the jobs whose ApplicationMaster waits for a container, in order of submission
-	usedMB int64   // memory that all ApplicationMasters on nodes take, in MB
-	starts []start // ApplicationMasters that start beside the nodes
+	by     sched.Masters // model that decides which ApplicationMasters start where; nil: they start in order of submission
+	queued []int32       // indexes in jobs.list of the jobs whose ApplicationMaster waits for a container, in order of submission
+	usedMB int64         // memory that all ApplicationMasters on nodes take, in MB
+	starts []start       // ApplicationMasters that start beside the nodes
 	beside mastersBeside
 }
 
@@ -28,19 +30,31 @@ type mastersBeside struct {
 // begin has no ApplicationMaster run or wait.
 func (am *masters) begin(b *base) {
 	*am = masters{base: b, queued: am.queued[:0], starts: am.starts[:0], beside: mastersBeside{queued: am.beside.queued[:0]}}
+	if b.Actuator == Native {
+		am.by, _ = sched.As[sched.Masters](b.Model)
+	}
 }
 
 // admit queues a job's ApplicationMaster until a node has room for it or, if its size is
-// 0, until there is room beside the nodes.
-func (am *masters) admit(slot int32) {
+// 0, until there is room beside the nodes. An error says why the model refuses the job.
+func (am *masters) admit(slot int32) error {
 	j := &am.jobs.list[slot]
+	if am.by != nil {
+		if err := am.by.Admit(am.view, j.id, j.amSize); err != nil {
+			return err
+		}
+	}
 	if j.amSize == (state.Resource{}) {
 		am.beside.queued = append(am.beside.queued, slot)
 		am.placeBeside()
-		return
+	} else if am.by == nil {
+		am.queued = append(am.queued, slot)
 	}
-	am.queued = append(am.queued, slot)
+	return nil
 }
+
+// wait reports whether an ApplicationMaster waits for a node.
+func (am *masters) wait() bool { return len(am.queued) > 0 || am.by != nil && am.by.Wants() }
 
 // placeBeside starts waiting ApplicationMasters beside the nodes, as long as there is room
 // for them. One may always run.
@@ -136,12 +150,22 @@ func (am *masters) place(n state.NodeID) {
 			kept = append(kept, slot)
 			continue
 		}
-		j.amNode = n
-		am.usedMB += int64(j.amSize.MemoryMB)
-		am.state.Hold(n, j.id, j.amSize)
-		am.events.After(j.amStartMs, evAMUp, uint32(slot), j.gen)
+		am.start(slot, n)
 	}
 	am.queued = kept
+}
+
+// start starts a job's ApplicationMaster on node n. It reports whether there is room.
+func (am *masters) start(slot int32, n state.NodeID) bool {
+	j := &am.jobs.list[slot]
+	if j.amNode != state.None || !am.view.Up(n) || !am.view.Free(n).Holds(j.amSize) {
+		return false
+	}
+	j.amNode = n
+	am.usedMB += int64(j.amSize.MemoryMB)
+	am.state.Hold(n, j.id, j.amSize)
+	am.events.After(j.amStartMs, evAMUp, uint32(slot), j.gen)
+	return true
 }
 
 // up handles the registration of a job's ApplicationMaster, which then wants containers
@@ -322,6 +346,9 @@ const hungerMs = 300_000
 // whose two containers were both taken by reduces, a job had a headroom of 3.5 GiB, so that
 // its maps waited for 300 s.
 func (am *masters) headroomMB(j *job) int32 {
+	if am.by != nil {
+		return am.by.Headroom(am.view, j.id).MemoryMB
+	}
 	free := am.view.Total().MemoryMB
 	if j.amSize == (state.Resource{}) {
 		free += int32(max(0, int64(am.Cluster.MastersMB)-am.beside.usedMB))
@@ -362,11 +389,13 @@ func (am *masters) leave(j *job) {
 		am.beside.usedMB -= int64(am.Costs.AMBesideMB)
 		am.placeBeside()
 	}
-	if j.amNode == state.None {
-		return
+	if j.amNode != state.None {
+		am.state.Release(j.amNode, j.id, j.amSize)
+		am.usedMB -= int64(j.amSize.MemoryMB)
+		am.nodes.noteRoom(j.amNode)
+		j.amNode = state.None
 	}
-	am.state.Release(j.amNode, j.id, j.amSize)
-	am.usedMB -= int64(j.amSize.MemoryMB)
-	am.nodes.noteRoom(j.amNode)
-	j.amNode = state.None
+	if am.by != nil {
+		am.by.Leave(am.view, j.id)
+	}
 }

@@ -64,7 +64,7 @@ func TestMastersWait(t *testing.T) {
 				j := simpleJob("a", 0, 1, 0, Work{})
 				j.AMSize = state.Resource{MemoryMB: 512 * rapid.Int32Range(1, 6).Draw(t, "size"), VCores: 1}
 				slot := am.submit(t, &j)
-				am.admit(slot)
+				_ = am.admit(slot)
 				waiting = append(waiting, slot)
 			case 1:
 				n := state.NodeID(rapid.IntRange(0, 2).Draw(t, "node"))
@@ -128,7 +128,7 @@ func TestMastersWaitBeside(t *testing.T) {
 		for range 4 {
 			j := simpleJob("a", 0, 1, 0, Work{})
 			slot := am.submit(t, &j)
-			am.admit(slot)
+			_ = am.admit(slot)
 			list = append(list, slot)
 		}
 		for ended := range list {

@@ -104,7 +104,7 @@ func (r *recorder) jobEnded(j *job, x *JobResult) {
 		DataLocalMaps: -1, RackLocalMaps: -1, OtherLocalMaps: -1, LaunchedMaps: -1, LaunchedReds: -1,
 	}
 	if x.Failed {
-		e.Outcome = traces.Failed
+		e.Outcome, e.Diagnostics = traces.Failed, x.Refused
 	}
 	r.to(e)
 }

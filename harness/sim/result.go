@@ -36,6 +36,8 @@ type Result struct {
 type JobResult struct {
 	SubmitMs, StartMs, EndMs int64 // StartMs: start of the job's first attempt
 	Failed                   bool
+	// Refused is why the model did not take the job, which has then failed at once.
+	Refused string
 }
 
 // Attempts counts the ended attempts of maps and reduces together. Succeeded,

@@ -96,6 +96,7 @@ type job struct {
 	priority  int32
 	queue     QueueID
 	pool      PoolID
+	user      UserID
 	weight    float64
 	size      [2]Resource // by kind of task: memory and cores of one container
 	held      Resource
@@ -155,6 +156,7 @@ func (s *State) Submit(spec *JobSpec) (JobID, error) {
 		priority: spec.Priority, weight: spec.Weight,
 		queue:     QueueID(intern(s.names.queue, &s.names.queues, spec.Queue)),
 		pool:      PoolID(intern(s.names.pool, &s.names.pools, cmp.Or(spec.Pool, spec.Queue))),
+		user:      UserID(intern(s.names.user, &s.names.users, spec.User)),
 		size:      [2]Resource{spec.MapSize, spec.ReduceSize},
 		name:      spec.Name,
 		submitted: s.now,

@@ -49,6 +49,10 @@ type TaskID int32
 // submitted.
 type QueueID int32
 
+// UserID numbers users from 0, in the order in which their first jobs were
+// submitted.
+type UserID int32
+
 // PoolID numbers pools from 0, in the order in which their first jobs were
 // submitted.
 type PoolID int32
@@ -152,18 +156,18 @@ type State struct {
 	only   [2]View // by kind of task: see View.Only
 }
 
-// names maps names of nodes, racks, queues and pools to their ids, and ids to
+// names maps names of nodes, racks, queues, pools and users to their ids, and ids to
 // names. Go's maps are never ranged over here, because their order is random.
 type names struct {
-	nodes, racks, queues, pools []string
-	node, rack, queue, pool     map[string]int32
+	nodes, racks, queues, pools, users []string
+	node, rack, queue, pool, user      map[string]int32
 }
 
 // New returns the state of an empty cluster at time 0.
 func New() *State {
 	s := &State{small: Resource{1, 1}}
 	s.names.node, s.names.rack = map[string]int32{}, map[string]int32{}
-	s.names.queue, s.names.pool = map[string]int32{}, map[string]int32{}
+	s.names.queue, s.names.pool, s.names.user = map[string]int32{}, map[string]int32{}, map[string]int32{}
 	s.view.s = s
 	s.only = [2]View{Map: {s: s, hides: [2]bool{Reduce: true}}, Reduce: {s: s, hides: [2]bool{Map: true}}}
 	return s

@@ -193,6 +193,15 @@ func (v *View) Changes(since uint64, to []JobID) (jobs []JobID, now uint64, ok b
 // Queue returns a job's queue.
 func (v *View) Queue(id JobID) QueueID { return v.s.jobs[id].queue }
 
+// User returns a job's user.
+func (v *View) User(id JobID) UserID { return v.s.jobs[id].user }
+
+// UserName returns a user's name.
+func (v *View) UserName(u UserID) string { return v.s.names.users[u] }
+
+// Smallest returns the smallest container that a job may ask for.
+func (v *View) Smallest() Resource { return v.s.small }
+
 // Pool returns a job's pool, a group of jobs among which some scheduler models
 // share the slots.
 func (v *View) Pool(id JobID) PoolID { return v.s.jobs[id].pool }

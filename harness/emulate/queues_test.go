@@ -1,0 +1,418 @@
+package emulate_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"heddle/collectors/hdfs/jobsplit"
+	"heddle/collectors/yarn"
+	"heddle/harness/config"
+	"heddle/harness/emulate"
+	"heddle/harness/internal/units"
+	"heddle/harness/queues"
+	"heddle/harness/sched"
+	"heddle/harness/sim"
+	"heddle/harness/state"
+	"heddle/traces"
+	"heddle/yarnclient"
+)
+
+// What is emulated and simulated by each file of queues.
+const (
+	queueNodes, queueSlots = 40, 4
+	queueJobs              = 100
+	queueSpreadMs          = 30_000
+	queueBeatMs            = 200
+	queueAMStartMs         = 300
+	queueFinishMs          = 50
+	queueLaunchMs          = 20
+	// queueHeardMs is how long after its end a ResourceManager hears that a job is over: its master
+	// asks twice, and its node reports the end of its container.
+	queueHeardMs = 100 + queueBeatMs/2
+)
+
+// queueJob is a job that is run in both worlds.
+type queueJob struct {
+	Queue, User     string
+	AtMs            int64
+	Maps, Reduces   []int64 // how long each takes, in ms
+	MapMB, ReduceMB int32
+	MasterMB        int32
+	Priority        int32
+	Hosts           [][]int // of each map
+}
+
+// queueRun is what became of a job: when its ApplicationMaster was up, when each of its maps
+// started, and when it ended, in ms since its submission. EndMs is -1 if it was refused.
+type queueRun struct {
+	UpMs, EndMs int64
+	Maps        []int64
+}
+
+// drawFile draws a file of queues.
+func drawFile(r *rand.Rand) string {
+	var b strings.Builder
+	set := func(key string, value any) { fmt.Fprintf(&b, "%s=%v\n", key, value) }
+	one := func(list ...string) string { return list[r.IntN(len(list))] }
+	if r.IntN(3) == 0 {
+		set("resource-calculator", "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator")
+	}
+	set("maximum-am-resource-percent", one("0.1", "0.2", "0.5", "1"))
+	if r.IntN(2) == 0 {
+		set("node-locality-delay", one("-1", "0", "5", "40"))
+	}
+	if r.IntN(3) == 0 {
+		set("per-node-heartbeat.maximum-offswitch-assignments", 1+r.IntN(4))
+	}
+	var grow func(path string, depth int, mode int)
+	grow = func(path string, depth, mode int) {
+		n := 2 + r.IntN(3)
+		var names []string
+		weights, sum := make([]int, n), 0
+		for i := range n {
+			names = append(names, fmt.Sprintf("q%d%c", depth, 'a'+rune(i)))
+			weights[i] = 1 + r.IntN(9)
+			sum += weights[i]
+		}
+		set(path+".queues", strings.Join(names, ","))
+		if r.IntN(4) == 0 {
+			set(path+".ordering-policy", "priority-utilization")
+		}
+		left := 100.0
+		for i, name := range names {
+			q := path + "." + name
+			share := math.Round(1000*float64(weights[i])/float64(sum)) / 10
+			if i == n-1 {
+				share = math.Round(left*10) / 10
+			}
+			left -= share
+			switch mode {
+			case 0:
+				set(q+".capacity", share)
+			case 1:
+				set(q+".capacity", fmt.Sprintf("%dw", weights[i]))
+			case 2:
+				set(q+".capacity", fmt.Sprintf("[memory=%d,vcores=%d]", weights[i]*6144, weights[i]*6))
+			}
+			if mode != 2 && r.IntN(2) == 0 {
+				set(q+".maximum-capacity", math.Min(100, math.Round(share+float64(r.IntN(60)))))
+			}
+			if r.IntN(4) == 0 {
+				set(q+".priority", r.IntN(3))
+			}
+			if mode != 2 && depth < 2 && r.IntN(3) == 0 {
+				grow(q, depth+1, r.IntN(2))
+				continue
+			}
+			set(q+".user-limit-factor", one("0.5", "1", "2", "5", "100"))
+			set(q+".minimum-user-limit-percent", one("100", "50", "25", "10"))
+			if r.IntN(3) == 0 {
+				set(q+".ordering-policy", "fair")
+			}
+			if r.IntN(3) == 0 {
+				set(q+".maximum-am-resource-percent", one("0.05", "0.3", "0.8"))
+			}
+			if r.IntN(5) == 0 {
+				set(q+".maximum-applications", 5+r.IntN(20))
+			}
+		}
+	}
+	grow("root", 0, r.IntN(3))
+	return b.String()
+}
+
+// drawJobs draws jobs for the queues of a file.
+func drawJobs(r *rand.Rand, f *queues.File, n int) []queueJob {
+	leaves := f.Leaves()
+	sizes, priorities := r.IntN(3) == 0, r.IntN(4) == 0
+	jobs := make([]queueJob, n)
+	for i := range jobs {
+		j := &jobs[i]
+		j.Queue = leaves[r.IntN(len(leaves))].Path
+		j.User = fmt.Sprintf("user%d", r.IntN(4))
+		j.AtMs = r.Int64N(queueSpreadMs)
+		j.MapMB, j.ReduceMB, j.MasterMB = 1024, 1024, 1024
+		if sizes {
+			j.MapMB, j.ReduceMB, j.MasterMB = 1024*(1+r.Int32N(2)), 1024*(1+r.Int32N(3)), 512*(1+r.Int32N(3))
+		}
+		if priorities {
+			j.Priority = r.Int32N(4)
+		}
+		maps := 1 + r.IntN(8)
+		if r.IntN(6) == 0 {
+			maps = 10 + r.IntN(50)
+		}
+		length := 1000 + r.Int64N(6000)
+		for range maps {
+			j.Maps = append(j.Maps, length*(80+r.Int64N(40))/100)
+			j.Hosts = append(j.Hosts, []int{r.IntN(queueNodes), r.IntN(queueNodes)})
+		}
+		for range r.IntN(3) {
+			j.Reduces = append(j.Reduces, length)
+		}
+	}
+	slices.SortFunc(jobs, func(a, b queueJob) int { return int(a.AtMs - b.AtMs) })
+	return jobs
+}
+
+// emulateQueues runs jobs under a real ResourceManager with a file of queues.
+func emulateQueues(t *testing.T, f *queues.File, jobs []queueJob) []queueRun {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "capacity-scheduler.xml")
+	if err := os.WriteFile(name, []byte(f.XML()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	beat := units.Duration(queueBeatMs * time.Millisecond)
+	c := start(t, &config.Cluster{Name: "queues", User: "tester", Machines: &config.Machines{
+		Nodes: queueNodes, Racks: 2, Slots: queueSlots, Container: 1024 * units.MiB, BlockSize: 64 * units.MiB, Replication: 2,
+		NMHeartbeat: beat, AMHeartbeat: beat, Queues: name,
+	}})
+	runs := make([]queueRun, len(jobs))
+	var all sync.WaitGroup
+	began := time.Now()
+	for i := range jobs {
+		all.Go(func() {
+			<-time.After(time.Until(began.Add(time.Duration(jobs[i].AtMs) * time.Millisecond)))
+			j := emulated(c, fmt.Sprintf("j%d", i), &jobs[i])
+			_, err := c.Run(t.Context(), j)
+			if failed := (*emulate.JobError)(nil); errors.As(err, &failed) {
+				t.Logf("job %d of %s in %s: %v", i, jobs[i].User, jobs[i].Queue, err)
+				runs[i].EndMs = -1
+			} else if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	apps, err := c.RM.Apps(t.Context(), yarnclient.AppFilter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, app := range apps {
+		i, _ := strconv.Atoi(strings.TrimPrefix(app.Name, "j"))
+		if runs[i].EndMs < 0 {
+			continue
+		}
+		h, err := emulate.Files{Cluster: c}.ReadHistory(t.Context(), "", "job_"+strings.TrimPrefix(app.ID, "application_"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		runs[i].UpMs, runs[i].EndMs = h.Job.LaunchMs-h.Job.SubmitMs, h.Job.FinishMs-h.Job.SubmitMs
+		for _, task := range h.Job.Tasks[:len(jobs[i].Maps)] {
+			runs[i].Maps = append(runs[i].Maps, task.Attempts[0].StartMs-h.Job.SubmitMs)
+		}
+	}
+	if beats, late := c.Counts(); float64(late) > 0.02*float64(beats) {
+		t.Logf("%d of %d heartbeats were late", late, beats)
+	}
+	return runs
+}
+
+func emulated(c *emulate.Cluster, name string, x *queueJob) *emulate.Job {
+	text := func(n int32) string { return strconv.Itoa(int(n)) }
+	j := &emulate.Job{User: x.User, Conf: yarn.Conf{
+		"mapreduce.job.name": name, "mapreduce.job.queuename": x.Queue, "mapreduce.job.tags": "t", "mapreduce.job.priority": text(x.Priority),
+		"mapreduce.map.memory.mb": text(x.MapMB), "mapreduce.reduce.memory.mb": text(x.ReduceMB), "yarn.app.mapreduce.am.resource.mb": text(x.MasterMB),
+		"yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms": strconv.Itoa(queueBeatMs), config.SlowStart: "1",
+		"mapreduce.job.reduces": strconv.Itoa(len(x.Reduces)),
+	}, Steps: emulate.Steps{
+		AMStart: queueAMStartMs * time.Millisecond, Launch: queueLaunchMs * time.Millisecond, Finish: queueFinishMs * time.Millisecond,
+	}}
+	for i, ms := range x.Maps {
+		task := emulate.Task{
+			Length: time.Duration(ms) * time.Millisecond, Counters: traces.NoCounters,
+			Split: jobsplit.Split{Path: fmt.Sprintf("/%s/%d", name, i), Length: 1 << 20},
+		}
+		for _, n := range x.Hosts[i] {
+			task.Hosts = append(task.Hosts, c.Nodes[n].Host)
+		}
+		j.Maps = append(j.Maps, task)
+	}
+	for _, ms := range x.Reduces {
+		j.Reduces = append(j.Reduces, emulate.Task{Length: time.Duration(ms) * time.Millisecond, Counters: traces.NoCounters})
+	}
+	return j
+}
+
+// jobSource yields jobs in order.
+type jobSource struct {
+	jobs []sim.Job
+	next int
+}
+
+func (s *jobSource) Next(j *sim.Job) bool {
+	if s.next == len(s.jobs) {
+		return false
+	}
+	*j = s.jobs[s.next]
+	s.next++
+	return true
+}
+
+// simulateQueues simulates the same jobs under the model capacity with the file.
+func simulateQueues(t *testing.T, f *queues.File, jobs []queueJob) []queueRun {
+	t.Helper()
+	m, err := sched.New("capacity", sched.Params{"queues": f.String()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	costs := sim.NoCosts()
+	costs.NodeBeatMs, costs.AMBeatMs, costs.AMStartMs, costs.LaunchMs, costs.FinishMs = queueBeatMs, queueBeatMs, queueAMStartMs, queueLaunchMs, queueFinishMs+queueHeardMs
+	costs.SubmitMs = 60
+	c := &sim.Config{Model: m, Costs: costs, MinAllocation: state.Resource{MemoryMB: 128, VCores: 1}, Seed: 1}
+	cores := int32(queueSlots)
+	if !f.Dominant {
+		cores = 1000 // nobody counts them
+	}
+	machines := config.Machines{Nodes: queueNodes, Racks: 2, Slots: queueSlots, Container: 1024 * units.MiB}
+	facts, _ := machines.Facts("queues", config.Rates{})
+	for _, n := range facts.Nodes {
+		c.Cluster.Nodes = append(c.Cluster.Nodes, sim.Node{
+			Name: string(n.Node), Rack: n.Rack, Capacity: state.Resource{MemoryMB: 1024 * queueSlots, VCores: cores},
+		})
+	}
+	source := &jobSource{}
+	runs := make([]queueRun, len(jobs))
+	for i, x := range jobs {
+		j := sim.Job{JobSpec: state.JobSpec{
+			Name: fmt.Sprintf("j%d", i), User: x.User, Queue: x.Queue, Priority: x.Priority, Maps: int32(len(x.Maps)), Reduces: int32(len(x.Reduces)),
+			MapSize: state.Resource{MemoryMB: x.MapMB, VCores: 1}, ReduceSize: state.Resource{MemoryMB: x.ReduceMB, VCores: 1},
+		}, SubmitMs: x.AtMs, SlowStart: 1, AMSize: state.Resource{MemoryMB: x.MasterMB, VCores: 1}}
+		for k, ms := range x.Maps {
+			j.MapWork = append(j.MapWork, sim.Work{FixedMs: int32(ms)})
+			var hosts []state.NodeID
+			for _, n := range x.Hosts[k] {
+				hosts = append(hosts, state.NodeID(n))
+			}
+			j.Replicas.Add(hosts...)
+		}
+		for _, ms := range x.Reduces {
+			j.ReduceWork = append(j.ReduceWork, sim.Work{FixedMs: int32(ms)})
+		}
+		source.jobs = append(source.jobs, j)
+		runs[i].UpMs = -1
+	}
+	c.Source = source
+	c.Ended = func(e sim.AttemptEnd) {
+		if e.Kind == state.Map && e.Outcome == traces.Succeeded {
+			at := jobs[e.Job].AtMs
+			runs[e.Job].Maps = append(runs[e.Job].Maps, e.StartMs-at)
+			runs[e.Job].UpMs = e.UpMs - at
+		}
+	}
+	result, err := sim.Run(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range result.Jobs {
+		if r := &result.Jobs[i]; r.Refused != "" {
+			t.Logf("simulated job %d: %s", i, r.Refused)
+			runs[i].EndMs = -1
+		} else {
+			runs[i].EndMs = r.EndMs - r.SubmitMs - queueHeardMs
+		}
+	}
+	return runs
+}
+
+// TestQueuesOracle holds the model capacity with files of queues against a real ResourceManager.
+func TestQueuesOracle(t *testing.T) {
+	folder := os.Getenv("HEDDLE_QUEUES")
+	if folder == "" {
+		t.Skip("HEDDLE_QUEUES is no folder for what ResourceManagers did")
+	}
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile("testdata/queues.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	published := strings.Split(string(data), "\n\n")
+	const drawn = 30
+	for n := range drawn + len(published) {
+		t.Run(strconv.Itoa(n), func(t *testing.T) {
+			r := rand.New(rand.NewPCG(uint64(n), 1)) //nolint:gosec // a test's
+			text := ""
+			if n < drawn {
+				text = drawFile(r)
+			} else {
+				_, text, _ = strings.Cut(published[n-drawn], "\n")
+			}
+			f, err := queues.Read(strings.NewReader(text))
+			if err != nil {
+				t.Fatal(text, err)
+			}
+			jobs := drawJobs(r, f, queueJobs)
+			name := filepath.Join(folder, fmt.Sprintf("%d.json", n))
+			var emulated []queueRun
+			if data, err := os.ReadFile(name); err == nil {
+				if err := json.Unmarshal(data, &emulated); err != nil {
+					t.Fatal(err)
+				}
+			} else {
+				emulated = emulateQueues(t, f, jobs)
+				data, _ := json.Marshal(emulated)
+				if err := errors.Join(os.WriteFile(name, data, 0o600), os.WriteFile(name+".txt", []byte(text), 0o600)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			compareQueues(t, f, jobs, emulated, simulateQueues(t, f, jobs))
+		})
+	}
+}
+
+func compareQueues(t *testing.T, f *queues.File, jobs []queueJob, emulated, simulated []queueRun) {
+	type sums struct{ n, up, end, wait, maps float64 }
+	of := func(runs []queueRun, in func(*queueJob) bool) (s sums) {
+		for i := range jobs {
+			if !in(&jobs[i]) || emulated[i].EndMs < 0 || simulated[i].EndMs < 0 {
+				continue
+			}
+			s.n++
+			s.up += float64(runs[i].UpMs)
+			s.end += float64(runs[i].EndMs)
+			for _, ms := range runs[i].Maps {
+				s.wait += float64(ms - runs[i].UpMs)
+				s.maps++
+			}
+		}
+		return s
+	}
+	for i := range jobs {
+		if (emulated[i].EndMs < 0) != (simulated[i].EndMs < 0) {
+			t.Errorf("job %d of %s in %s is refused in one world: emulated %d, simulated %d ms", i, jobs[i].User, jobs[i].Queue, emulated[i].EndMs, simulated[i].EndMs)
+		}
+	}
+	check := func(name string, in func(*queueJob) bool) {
+		e, s := of(emulated, in), of(simulated, in)
+		same := func(what string, a, b, slack float64) {
+			may := max(0.05*a, slack)
+			t.Logf("%-16s %-10s emulated %7.0f simulated %7.0f ms: %+6.1f %%", name, what, a, b, 100*(b-a)/max(1, a))
+			if math.Abs(a-b) > may {
+				t.Errorf("%s: %s: emulated %.0f, simulated %.0f ms: they differ by %.0f and may by %.0f", name, what, a, b, math.Abs(a-b), may)
+			}
+		}
+		if e.n == 0 {
+			return
+		}
+		same("master up", e.up/e.n, s.up/s.n, 2*queueBeatMs)
+		same("map waits", e.wait/e.maps, s.wait/s.maps, 2*queueBeatMs)
+		same("completion", e.end/e.n, s.end/s.n, 2*queueBeatMs)
+	}
+	check("all", func(*queueJob) bool { return true })
+	for _, q := range f.Leaves() {
+		check(q.Path, func(j *queueJob) bool { return j.Queue == q.Path })
+	}
+}

@@ -1,0 +1,107 @@
+package sched
+
+import "heddle/harness/state"
+
+// nearness is how jobs wait for nodes near their input in YARN's Capacity scheduler.
+type nearness struct {
+	Reasoning
+	nodeLocalityDelay           int64
+	rackLocalityAdditionalDelay int64
+	rackLocalityFullReset       bool
+
+	missed PerJob[int64]
+}
+
+// tell keeps how many offered nodes the job has let pass, this one not counted, and the limit
+// for a map at this level.
+func (m *nearness) tell(v *state.View, id state.JobID, passed int64, level state.Level) {
+	if m.nodeLocalityDelay < 0 || v.Locations(id) == 0 {
+		return
+	}
+	rack, off := m.allowed(v, id, passed+1)
+	rackAfter, offAfter := m.limits(v, id)
+	limit, farthest := rackAfter, state.LevelNode
+	if level == state.LevelOff || level == state.LevelRack && !rack {
+		limit = offAfter
+	}
+	switch {
+	case off:
+		farthest = state.LevelOff
+	case rack:
+		farthest = state.LevelRack
+	}
+	m.Wait(passed, limit, farthest)
+}
+
+// chooseMap returns the waiting map of the job that is nearest to its input on
+// node n, among those that the job may start now. If it is not node-local, the
+// node counts as a missed opportunity of the job.
+func (m *nearness) chooseMap(v *state.View, id state.JobID, n state.NodeID) (Pick, bool) {
+	missed := m.missed.Of(id)
+	if t := v.NextMap(id, n, state.LevelNode); t != state.None {
+		if m.Keeps() {
+			m.tell(v, id, *missed, state.LevelNode)
+		}
+		*missed = 0
+		return MapPick(id, t, state.LevelNode), true
+	}
+	*missed++
+	rack, off := m.allowed(v, id, *missed)
+	if !rack && !off {
+		return Pick{}, false
+	}
+	farthest := state.LevelRack
+	if off {
+		farthest = state.LevelOff
+	}
+	t, level := v.Nearest(id, n, state.LevelRack, farthest)
+	if t == state.None {
+		return Pick{}, false
+	}
+	if m.Keeps() {
+		m.tell(v, id, *missed-1, level)
+	}
+	if level == state.LevelRack && rack && m.rackLocalityFullReset {
+		*missed = 0
+	}
+	return MapPick(id, t, level), true
+}
+
+// allowed says whether a job may start rack-local and off-rack maps after
+// missed opportunities: nodes offered to it on which it started no map nearby.
+func (m *nearness) allowed(v *state.View, id state.JobID, missed int64) (rack, off bool) {
+	if m.nodeLocalityDelay < 0 {
+		return true, true
+	}
+	rackAfter, offAfter := m.limits(v, id)
+	return missed > rackAfter, missed > offAfter
+}
+
+// limits returns how many offered nodes the job must leave unused before it may start
+// rack-local and off-rack maps.
+func (m *nearness) limits(v *state.View, id state.JobID) (rack, off int64) {
+	nodes, waiting := int64(v.ClusterNodes()), int64(v.Waiting(id, state.Map))
+	rack = min(nodes, m.nodeLocalityDelay)
+	if m.rackLocalityAdditionalDelay >= 0 {
+		return rack, min(nodes, m.nodeLocalityDelay+m.rackLocalityAdditionalDelay)
+	}
+	return rack, offSwitchAfter(nodes, waiting, asks(v, id, waiting))
+}
+
+// asks returns the number of places that the job's container requests name:
+// hosts, racks and "any". A waiting map names the host and the rack of each
+// replica of its block.
+func asks(v *state.View, id state.JobID, waiting int64) int64 {
+	const perMap = 6
+	return 1 + min(int64(v.Locations(id)), perMap*waiting)
+}
+
+// offSwitchAfter returns how many offered nodes a job must leave unused before
+// it may start off-rack maps: min(nodes, waiting·f), rounded down to a whole
+// number of nodes.
+func offSwitchAfter(nodes, waiting, asks int64) int64 {
+	if nodes == 0 || asks > nodes {
+		return min(nodes, waiting)
+	}
+	return min(nodes, waiting*(asks-1)/nodes)
+}

@@ -1,0 +1,263 @@
+package sched
+
+import (
+	"cmp"
+	"slices"
+
+	"heddle/harness/queues"
+	"heddle/harness/state"
+	"heddle/traces"
+)
+
+// Masters is a model that decides when ApplicationMasters start, as YARN's own scheduler does, and
+// which jobs it takes at all. Drivers find out with As whether a model is one. It may then pick,
+// with the reason Master, a job whose ApplicationMaster waits.
+type Masters interface {
+	// Admit takes a job, whose ApplicationMaster needs a container of this size; nothing if it runs
+	// on no node. An error says why YARN refuses the job.
+	Admit(v *state.View, id state.JobID, master state.Resource) error
+	// Leave tells of the end of a job that was taken, or of an ApplicationMaster that was lost:
+	// then the job is admitted again.
+	Leave(v *state.View, id state.JobID)
+	// Wants reports whether the ApplicationMaster of some job may start and waits for a node.
+	Wants() bool
+	// Headroom returns what YARN tells a job that it may still get.
+	Headroom(v *state.View, id state.JobID) state.Resource
+}
+
+// tree is the model capacity by a capacity-scheduler.xml.
+//
+// Rule. A node is offered to the root, and by each queue to its children in their order (sort). A
+// queue passes it on while it uses less than its maximum, and a child may use what its parent has
+// left. A leaf offers it to its active jobs that wait for containers, by priority and submission or
+// by memory used, but for those of users who use more than their limit (userLimit). The job takes a
+// container for its ApplicationMaster, maps that run again, reduces or else maps, as near to their
+// input as its delay says. If a container would exceed the queue's maximum, the queue gets nothing.
+// Jobs are refused, or wait until their queue has room for ApplicationMasters (Admit, activate).
+//
+// Source. Hadoop 3.4.2 CapacityScheduler in legacy mode, held against a ResourceManager.
+//
+// Differs. Nodes have no labels, a node is reserved for nobody, and nothing is preempted.
+type tree struct {
+	nearness
+	amounts
+	file    *queues.File
+	root    *branch
+	all     []*branch // by queues.Queue.Index
+	jobs    PerJob[treeJob]
+	live    []state.JobID // jobs that were admitted
+	parked  []state.JobID // of these, those that wait until fewer run
+	runs    []int         // by user: jobs that count against max-parallel-apps
+	masters int           // ApplicationMasters that may start and wait for a node
+	since   uint64
+	changed []state.JobID
+	beat    heartbeatCount
+}
+
+// branch is a queue with what it uses.
+type branch struct {
+	*queues.Queue
+	queues.Share
+	parent   *branch
+	children []*branch // in the order of the last walk
+	used     state.Resource
+	ratio    float32 // of what is used to what is guaranteed
+	limit    state.Resource
+	blocked  state.Resource // in a walk: what children could not use for their limits
+	running  int            // jobs that count against MaxParallel
+
+	jobs         int           // of a leaf: that it has taken
+	pending      []state.JobID // that wait until ApplicationMasters take less, in order
+	active       int
+	asking       []state.JobID // active jobs that wait for containers, in order
+	users        []*treeUser   // by state.UserID
+	mastersUsed  state.Resource
+	activeUsed   state.Resource // by users who wait for containers
+	activeWeight float32
+	activeUsers  int
+}
+
+// treeUser is a user in a queue.
+type treeUser struct {
+	weight          float32
+	used, masters   state.Resource
+	pending, active int
+	asking          int // jobs that wait for containers
+}
+
+// treeJob is a job that the tree has taken.
+type treeJob struct {
+	leaf    *branch
+	user    *treeUser
+	master  state.Resource
+	used    state.Resource
+	key     float64 // place among the jobs of a queue with fair order
+	stage   jobStage
+	waits   bool // its ApplicationMaster waits for a container
+	counted bool // among its user's jobs that wait for containers
+	listed  bool // in its leaf's list asking
+}
+
+type jobStage uint8
+
+const (
+	stageNone jobStage = iota
+	stageParked
+	stagePending
+	stageActive
+)
+
+func newTree(f *queues.File) *tree {
+	m := &tree{file: f, all: make([]*branch, len(f.Shares(state.Resource{})))}
+	m.nodeLocalityDelay, m.rackLocalityAdditionalDelay = f.NodeLocalityDelay, f.RackLocalityAdditionalDelay
+	m.rackLocalityFullReset, m.dominant = f.RackLocalityFullReset, f.Dominant
+	var plant func(q *queues.Queue, parent *branch) *branch
+	plant = func(q *queues.Queue, parent *branch) *branch {
+		b := &branch{Queue: q, parent: parent}
+		m.all[q.Index] = b
+		for _, c := range q.Children {
+			b.children = append(b.children, plant(c, b))
+		}
+		return b
+	}
+	m.root = plant(f.Root, nil)
+	return m
+}
+
+func (m *tree) Name() string { return "capacity" }
+
+func (m *tree) Choose(v *state.View, n state.NodeID) (Pick, bool) {
+	m.beat.round(v, n)
+	if m.beat.reached(m.file.OffSwitchPerHeartbeat, Off, Rerun, Reduces, Master) ||
+		m.file.PerHeartbeat >= 0 && m.beat.reached(max(1, m.file.PerHeartbeat), Cache, Node, Rack, Off, Rerun, Reduces, Master) {
+		return Pick{}, false
+	}
+	m.follow(v)
+	m.Begin(traces.WaitOffers)
+	p, how := m.offer(m.root, v, n, m.total)
+	if how != picked {
+		return Pick{}, false
+	}
+	m.beat.chose(p.Reason)
+	return p, true
+}
+
+// outcome is what came of the offer of a node to a queue or a job.
+type outcome uint8
+
+const (
+	passed outcome = iota
+	full           // the queue's limit is reached
+	picked
+)
+
+// offer offers a node to a queue, which may use so much.
+func (m *tree) offer(b *branch, v *state.View, n state.NodeID, limit state.Resource) (Pick, outcome) {
+	b.blocked = state.Resource{}
+	if len(b.children) == 0 {
+		return m.offerLeaf(b, v, n, limit)
+	}
+	limit = m.min(limit, b.Most)
+	if !m.less(b.used, limit) {
+		return Pick{}, passed
+	}
+	m.sort(b)
+	how := passed
+	for _, c := range b.children {
+		p, of := m.offer(c, v, n, m.down(limit.Sub(b.blocked).Sub(b.used).Add(c.used)))
+		switch of {
+		case picked:
+			return p, picked
+		case full:
+			how = full
+			b.blocked = b.blocked.Add(m.max(c.blocked, state.Resource{}))
+		}
+	}
+	return Pick{}, how
+}
+
+// sort orders a queue's children: those that are guaranteed something first, then by priority if the
+// queue says so, by use of what is guaranteed, and by that.
+//
+// Source: Hadoop 3.4 PriorityUtilizationQueueOrderingPolicy.
+func (m *tree) sort(b *branch) {
+	slices.SortFunc(b.children, func(x, y *branch) int {
+		usedX, usedY := x.ratio, y.ratio
+		if none := x.Part == 0; none != (y.Part == 0) {
+			if none {
+				return 1
+			}
+			return -1
+		} else if none {
+			usedX, usedY = m.ratio(x.used, m.total), m.ratio(y.used, m.total)
+		}
+		if b.ByPriority && x.Priority != y.Priority && (usedX < 1) == (usedY < 1) {
+			return cmp.Compare(y.Priority, x.Priority)
+		}
+		if usedX != usedY {
+			return cmp.Compare(usedX, usedY)
+		}
+		if m, n := x.Capacity.Absolute.MemoryMB, y.Capacity.Absolute.MemoryMB; m != n {
+			return cmp.Compare(n, m)
+		}
+		return cmp.Or(cmp.Compare(y.Part, x.Part), cmp.Compare(x.Index, y.Index))
+	})
+}
+
+// offerLeaf offers a node to the jobs of a queue in their order.
+func (m *tree) offerLeaf(b *branch, v *state.View, n state.NodeID, limit state.Resource) (Pick, outcome) {
+	b.limit = m.min(m.down(b.Most), limit)
+	if len(b.asking) == 0 {
+		return Pick{}, passed
+	}
+	limit = m.min(b.Most, limit)
+	headroom := limit.Sub(b.used)
+	if !m.less(b.used, limit) {
+		return Pick{}, passed
+	}
+	for _, id := range b.asking {
+		j := m.jobs.Of(id)
+		if m.less(m.userLimit(b, j.user), j.user.used) {
+			m.PassOver(id, traces.PassedModel, 0)
+			continue
+		}
+		p, how := m.offerJob(j, v, id, n, headroom)
+		if how == full {
+			b.blocked = headroom
+		}
+		if how != passed {
+			return p, how
+		}
+	}
+	return Pick{}, passed
+}
+
+// offerJob offers a node to a job: to its ApplicationMaster, maps that run again, reduces or else
+// its maps. If the first of these does not fit, the others are not tried.
+func (m *tree) offerJob(j *treeJob, v *state.View, id state.JobID, n state.NodeID, headroom state.Resource) (Pick, outcome) {
+	p := Pick{Job: id, Task: state.None, Reason: Master}
+	size := j.master
+	if !j.waits {
+		if p.Task = v.NextRerun(id); p.Task != state.None {
+			p.Reason = Rerun
+		} else if p.Task = v.NextReduce(id); p.Task != state.None {
+			p.Kind, p.Reason = state.Reduce, Reduces
+		}
+		size = v.ContainerSize(id, p.Kind)
+	}
+	switch {
+	case !m.fits(size, headroom):
+		m.PassOver(id, traces.PassedModel, 0)
+		return Pick{}, full
+	case !v.Free(n).Holds(size) || !j.waits && !v.Fits(n, id, p.Kind):
+		m.PassOver(id, traces.PassedNoRoom, 0)
+	case j.waits || p.Task != state.None:
+		return p, picked
+	default:
+		if p, ok := m.chooseMap(v, id, n); ok {
+			return p, picked
+		}
+		m.PassOver(id, traces.PassedWaits, *m.missed.Of(id))
+	}
+	return Pick{}, passed
+}
