@@ -104,7 +104,7 @@ func printImported(out io.Writer, r *exchange.Imported, all bool) error {
 		}
 		b.WriteString("\n")
 	}
-	if r.RacklessHosts > 0 {
+	if r.RacklessAttempts > 0 {
 		printable.Fprintf(&b, "the rack of %d hosts is in no file, and %d attempts ran there: the locality of maps is unknown "+
 			"if it depends on such a rack; a topology file would tell\n",
 			r.RacklessHosts, r.RacklessAttempts)

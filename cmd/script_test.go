@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"os/exec"
@@ -14,6 +15,7 @@ import (
 	"heddle/harness/sched"
 	"heddle/traces"
 	"heddle/traces/jhist"
+	"heddle/traces/spark/sparktest"
 	"heddle/traces/tracefile"
 )
 
@@ -78,6 +80,7 @@ func (ownFIFO) Name() string { return "own-model" }
 //	twice …               heddle with two models of that name
 //	shorten FILE BYTES    cut bytes off a file's end
 //	ends CODE COMMAND …   run a command that ends with this code
+//	eventlog JOIN LOST    write event logs of Spark of two applications
 //	spoil FILE OFFSET     turn a byte of a file; from the end where negative
 func TestScripts(t *testing.T) {
 	events := realEvents(t)
@@ -111,6 +114,13 @@ func TestScripts(t *testing.T) {
 				n, err := strconv.Atoi(args[1])
 				ts.Check(err)
 				ts.Check(os.WriteFile(ts.MkAbs(args[0]), data[:len(data)-n], 0o644))
+			},
+			"eventlog": func(ts *testscript.TestScript, _ bool, args []string) {
+				var join, lost bytes.Buffer
+				sparktest.Join(&join, "application_1_0001", "join")
+				sparktest.Lost(&lost, "application_1_0002", "lost")
+				ts.Check(os.WriteFile(ts.MkAbs(args[0]), join.Bytes(), 0o644))
+				ts.Check(os.WriteFile(ts.MkAbs(args[1]), lost.Bytes(), 0o644))
 			},
 			"ends": func(ts *testscript.TestScript, _ bool, args []string) {
 				code := 0

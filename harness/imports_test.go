@@ -20,7 +20,7 @@ import (
 const order = `
 	traces traces/hosts traces/internal/racks traces/mend traces/outfile traces/printable traces/table traces/tracefile traces/byjob traces/format
 	traces/internal/invent traces/internal/jsonstream
-	traces/jhist traces/parquet traces/perfetto traces/rumen traces/sls traces/swim traces/exchange
+	traces/jhist traces/parquet traces/perfetto traces/rumen traces/sls traces/spark traces/spark/sparktest traces/swim traces/exchange
 	yarnclient yarnclient/yarntest
 	hibench/tables hibench
 	collectors/hdfs/internal/hdfspb collectors/hdfs/ipc collectors/hdfs/jobsplit collectors/hdfs collectors/hdfs/hdfstest

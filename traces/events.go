@@ -44,6 +44,11 @@ const (
 	KindNodeCapacity
 	KindNodeSpeed
 	KindJobPredicted
+	KindSparkApplication
+	KindSparkQuery
+	KindSparkStage
+	KindSparkExecutor
+	KindSparkTask
 )
 
 // NodeUp says that a node joined the cluster after the start of the run, or came back.

@@ -1,6 +1,6 @@
 package traces
 
-// JobOf returns the id of the job that an event names. It is empty for events
+// JobOf returns the id of the job, or application of Spark, that an event names. It is empty for events
 // about nodes and blocks, and for Actuation events, which only name a decision.
 func JobOf(e Event) JobID {
 	switch e := e.(type) {
@@ -24,6 +24,16 @@ func JobOf(e Event) JobID {
 		return e.Attempt.Job
 	case *Decision:
 		return e.Job
+	case *SparkApplication:
+		return e.App
+	case *SparkQuery:
+		return e.App
+	case *SparkStage:
+		return e.App
+	case *SparkExecutor:
+		return e.App
+	case *SparkTask:
+		return e.App
 	}
 	return ""
 }

@@ -34,6 +34,12 @@ var kinds = [...]struct {
 	KindNodeCapacity:    {"nodeCapacity", empty[NodeCapacity], 1},
 	KindNodeSpeed:       {"nodeSpeed", empty[NodeSpeed], 1},
 	KindJobPredicted:    {"jobPredicted", empty[JobPredicted], 10},
+
+	KindSparkApplication: {"sparkApplication", empty[SparkApplication], 4},
+	KindSparkExecutor:    {"sparkExecutor", empty[SparkExecutor], 5},
+	KindSparkQuery:       {"sparkQuery", empty[SparkQuery], 5},
+	KindSparkStage:       {"sparkStage", empty[SparkStage], 6},
+	KindSparkTask:        {"sparkTask", empty[SparkTask], 8},
 }
 
 // empty makes an event of the struct T.
@@ -140,3 +146,18 @@ func (e *Note) Kind() Kind { return KindNote }
 
 func (e *JobListed) At() Time   { return e.T }
 func (e *JobListed) Kind() Kind { return KindJobListed }
+
+func (e *SparkApplication) At() Time   { return e.T }
+func (e *SparkApplication) Kind() Kind { return KindSparkApplication }
+
+func (e *SparkQuery) At() Time   { return e.T }
+func (e *SparkQuery) Kind() Kind { return KindSparkQuery }
+
+func (e *SparkStage) At() Time   { return e.T }
+func (e *SparkStage) Kind() Kind { return KindSparkStage }
+
+func (e *SparkExecutor) At() Time   { return e.T }
+func (e *SparkExecutor) Kind() Kind { return KindSparkExecutor }
+
+func (e *SparkTask) At() Time   { return e.T }
+func (e *SparkTask) Kind() Kind { return KindSparkTask }

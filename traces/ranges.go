@@ -38,7 +38,7 @@ var classes = map[string]limits{
 var types = map[any]limits{
 	reflect.TypeFor[Time](): {leastTime, MostTime}, reflect.TypeFor[TaskKind](): {0, int64(Reduce)},
 	reflect.TypeFor[Outcome](): {0, int64(Killed)}, reflect.TypeFor[Level](): {0, int64(LevelOff)},
-	reflect.TypeFor[Room]():      {0, int64(RoomSlots)},
+	reflect.TypeFor[Room](): {0, int64(RoomSlots)}, reflect.TypeFor[SparkLocality](): {0, int64(SparkAny)},
 	reflect.TypeFor[PassedWhy](): {0, int64(PassedWaits)}, reflect.TypeFor[WaitUnit](): {0, int64(WaitOffers)},
 
 	reflect.String: {0, mostText}, reflect.Slice: {0, mostTasks}, reflect.Pointer: {0, 1}, reflect.Bool: {0, 1},

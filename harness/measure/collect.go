@@ -174,6 +174,10 @@ func (c *Collector) Add(e traces.Event) {
 		}
 	case *traces.Actuation:
 		c.actuated(e)
+	default:
+		if e.Kind().IsSpark() {
+			c.spark(e)
+		}
 	}
 }
 

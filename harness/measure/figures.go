@@ -218,7 +218,7 @@ func (p *Plan) String() string {
 }
 
 // Job contains the figures of one MapReduce job: its times, tasks, locality and
-// bytes.
+// bytes. An application of Spark is a job without maps and reduces.
 type Job struct {
 	ID       traces.JobID   `json:"id"`
 	Name     string         `json:"name"`
@@ -257,6 +257,7 @@ type Job struct {
 	// Compared is how many totals were compared.
 	Compared    int      `json:"compared"`
 	Differences []string `json:"differences,omitempty"`
+	Spark       *Spark   `json:"spark,omitempty"` // nil for a job of MapReduce
 
 	// Queue and User are those that the job was submitted to and by.
 	Queue, User string `json:"-"`

@@ -34,6 +34,12 @@ func (c *Collector) Figures() *Figures {
 		}
 		completion.Add(j.Outcome == traces.Succeeded, j.CompletionMs)
 		c.close(j)
+		if j.Spark != nil {
+			for i := range j.Spark.Stages {
+				x := &j.Spark.Stages[i]
+				x.MedianMs, x.MaxMs, x.took = x.took.PercentileMs(50), x.took.PercentileMs(100), nil
+			}
+		}
 	}
 	f.Jobs = len(f.JobList)
 	f.DurationMs, f.MakespanMs = ms(c.last-c.first), ms(max(0, end-begin))

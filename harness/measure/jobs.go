@@ -114,6 +114,9 @@ func (f *Figures) Classify(sizes []SizeClass) {
 		{ByQueue, func(j *Job) string { return j.Queue }},
 		{ByPool, func(j *Job) string { return j.pool }},
 		{BySize, func(j *Job) string {
+			if j.Spark != nil {
+				return "applications of Spark"
+			}
 			return sizes[slices.IndexFunc(sizes, func(c SizeClass) bool { return j.Maps <= c.Most })].Name
 		}},
 	} {

@@ -37,6 +37,8 @@ func (i *Figures) Doc() doc.Doc {
 	schedule := i.ScheduleDigest
 	if i.List != nil {
 		schedule = "none: no task of a list has run"
+	} else if n := i.applications(); n > 0 && n == i.Jobs {
+		schedule = "none: no task of MapReduce has run"
 	}
 	digests.Add(doc.Words("schedule digest"), doc.Words(schedule))
 	if i.TraceDigest != "" { // it is known of whole traces only
@@ -83,7 +85,7 @@ func (i *Figures) Headline() string {
 		unstarved.StarvedMs = 0
 		return fmt.Sprintf("%s. %s", strings.ToUpper(text[:1])+text[1:], unstarved.Headline())
 	}
-	what := fmt.Sprintf("%s with %s and %s", counted(i.Jobs, "job"), counted(i.Maps, "map"), counted(i.Reduces, "reduce"))
+	what := i.ran()
 	if i.List != nil {
 		return fmt.Sprintf("A list of %s: none of it has run; heddle replay simulates it.", what)
 	}
@@ -152,11 +154,24 @@ func (i *Figures) totals() doc.Doc {
 		doc.Count(l.Unknown), doc.Words("maps that succeeded"))
 	where.Add(doc.Words("by split hosts"), doc.Words("-"), doc.Count(s.Node), doc.Count(s.Rack), doc.Count(s.Off), doc.Count(s.Unknown),
 		doc.Words("attempts assigned, as Hadoop counts"))
-	result := doc.Doc{
-		doc.Text(fmt.Sprintf("%s%s, %s, %s; attempts: %d ok, %d failed, %d killed; read %s, shuffled %s, wrote %s",
-			printable.Count(i.Jobs, "job"), failed, printable.Count(i.Maps, "map"), printable.Count(i.Reduces, "reduce"), i.Attempts.OK,
-			i.Attempts.Failed, i.Attempts.Killed, size(i.Bytes.Input), size(i.Bytes.Shuffle), size(i.Bytes.Output))),
-		where,
+	spark := i.applications()
+	what := fmt.Sprintf(
+		"%s%s, %s, %s",
+		printable.Count(i.Jobs, "job"),
+		failed,
+		printable.Count(i.Maps, "map"),
+		printable.Count(i.Reduces, "reduce"),
+	)
+	if spark > 0 {
+		what = i.ran() + failed
+	}
+	result := doc.Doc{doc.Text(fmt.Sprintf("%s; attempts: %d ok, %d failed, %d killed; read %s, shuffled %s, wrote %s", what, i.Attempts.OK,
+		i.Attempts.Failed, i.Attempts.Killed, size(i.Bytes.Input), size(i.Bytes.Shuffle), size(i.Bytes.Output)))}
+	if spark < i.Jobs || spark == 0 {
+		result = append(result, where)
+	}
+	if spark > 0 {
+		result = append(result, i.sparkDoc()...)
 	}
 	if d := i.AllJobs.Deadlines; d != nil {
 		result = append(result, doc.Text(fmt.Sprintf("%d of %d jobs missed their deadlines; late by %s in the mean, %s at most; ended %.0f %% "+
@@ -184,7 +199,8 @@ func (i *Figures) jobs() doc.Doc {
 		t.Columns = append(t.Columns, "outcome", "took", "failed", "killed", "Hadoop's counters")
 	}
 	var notes doc.Notes
-	for n, j := range i.JobList {
+	list := slices.DeleteFunc(slices.Clone(i.JobList), func(j *Job) bool { return j.Spark != nil })
+	for n, j := range list {
 		if len(j.Differences) > 0 {
 			notes = append(notes, fmt.Sprintf("%s differs from Hadoop's counters: %s", j.ID, strings.Join(j.Differences, "; ")))
 		}
@@ -207,7 +223,7 @@ func (i *Figures) jobs() doc.Doc {
 		}
 		t.Add(row...)
 	}
-	return doc.Doc{t, more(len(i.JobList)-maxRows, "more jobs"), notes}
+	return doc.Doc{t, more(len(list)-maxRows, "more jobs"), notes}
 }
 
 // Jobs returns a table with a row for each job of several runs, for readers who sort and

@@ -202,6 +202,9 @@ func read(path string, without []traces.Kind, more func(traces.JobID, traces.Eve
 	in.Skip(traces.KindNodeSample, traces.KindBlockReplica, traces.KindBlockCached, traces.KindActuation, traces.KindHeartbeat)
 	in.Skip(without...)
 	for e := range in.All() {
+		if e.Kind().IsSpark() {
+			return fmt.Errorf("gather jobs: %w", traces.ErrSpark)
+		}
 		if id := traces.JobOf(e); id != "" && !more(id, e) {
 			return nil
 		}

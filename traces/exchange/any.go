@@ -44,7 +44,7 @@ func Any(ctx context.Context, path string, change func(*ImportOptions)) (r *trac
 }
 
 // isForeign reports whether a file begins like a trace of another tool. A folder is one
-// of histories.
+// of histories or event logs.
 func isForeign(ctx context.Context, path string) (bool, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return true, nil

@@ -17,6 +17,7 @@ import (
 	"heddle/traces/perfetto"
 	"heddle/traces/rumen"
 	"heddle/traces/sls"
+	"heddle/traces/spark"
 	"heddle/traces/swim"
 	"heddle/traces/tracefile"
 )
@@ -25,7 +26,16 @@ import (
 // exports, and tables of racks. An import reads a file in the first format of the list whose
 // function Detect accepts the file.
 var Formats = []*format.Format{
-	&jhist.Format, &jsonLines, &parquet.Format, &perfetto.Format, &rumen.Format, &sls.Format, &swim.Format, &rackXML, &rackTable,
+	&jhist.Format,
+	&jsonLines,
+	&parquet.Format,
+	&perfetto.Format,
+	&rumen.Format,
+	&sls.Format,
+	&spark.Format,
+	&swim.Format,
+	&rackXML,
+	&rackTable,
 }
 
 // jsonLines is the format of a heddle trace in JSON Lines. It can only be

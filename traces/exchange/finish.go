@@ -48,9 +48,9 @@ func (im *importer) tooFew() error {
 // write completes the header and writes the trace to the output file.
 func (im *importer) write() error {
 	h := &im.header
-	h.Origin, h.Model = im.format.Origin, im.format.Model
+	h.Origin, h.Model = im.formats[0].Origin, im.formats[0].Model
 	h.Writer, h.Seed, h.Mended = im.o.Writer, im.o.Seed, im.Log.Counts()
-	h.Settings = map[string]string{"import.form": im.format.Name}
+	h.Settings = map[string]string{"import.form": im.names()}
 	if im.o.Nodes > 0 {
 		if len(im.nodes.seen) > 0 {
 			return errors.New("import: the jobs name their hosts, so no cluster can be made up")
@@ -58,9 +58,12 @@ func (im *importer) write() error {
 		h.Synthetic = append(h.Synthetic, "nodes")
 	}
 	h.Cluster.Nodes = im.nodes.facts()
-	change, err := im.reader.Finish(h)
-	if err != nil {
-		return err
+	var change func(*traces.TaskScheduled)
+	for _, r := range im.readers {
+		var err error
+		if change, err = r.Finish(h); err != nil {
+			return err
+		}
 	}
 	by := traces.Time(0) // by which all times move, so that the first job is submitted at Time 0
 	if im.submitted >= datedNs && im.submitted < math.MaxInt64 {

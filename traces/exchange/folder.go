@@ -19,7 +19,7 @@ var strangeFile = mend.Kind{Wrong: "a file in a folder that is no trace of anoth
 // folders by date. Files that stand beside histories are passed over.
 func (im *importer) each(do func(path string) error) error {
 	for _, input := range im.o.Inputs {
-		if info, err := os.Stat(input); err != nil || !info.IsDir() {
+		if info, err := os.Stat(input); err != nil || !info.IsDir() || isRolling(input) {
 			if err := do(input); err != nil {
 				return err
 			}
@@ -30,6 +30,11 @@ func (im *importer) each(do func(path string) error) error {
 			switch {
 			case err != nil:
 				return err
+			case d.IsDir() && isRolling(path):
+				if err := do(path); err != nil {
+					return err
+				}
+				return filepath.SkipDir
 			case d.IsDir() || isBeside(d.Name()):
 				return im.ctx.Err()
 			}

@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -118,7 +119,7 @@ func Import(ctx context.Context, o ImportOptions) (*Imported, error) {
 		return nil, err
 	}
 	r := &Imported{
-		Format: im.format.Name, Output: o.Output, Jobs: im.jobs, Events: im.sorter.Count(), Nodes: len(im.header.Cluster.Nodes), Seed: o.Seed,
+		Format: im.names(), Output: o.Output, Jobs: im.jobs, Events: im.sorter.Count(), Nodes: len(im.header.Cluster.Nodes), Seed: o.Seed,
 		Synthetic: im.header.Synthetic, Mended: im.Log.Counts(), First: map[string]string{},
 		RacklessHosts: im.nodes.rackless(), RacklessAttempts: im.racklessAttempts, LeftOut: im.mended(im.Log.Loses),
 	}
@@ -143,13 +144,13 @@ func newImporter(ctx context.Context, o ImportOptions, rackOf *racks.Table) *imp
 
 type importer struct {
 	format.Import
-	ctx    context.Context
-	o      ImportOptions
-	format *format.Format
-	reader format.Reader
-	nodes  *nodes
-	sorter *tracefile.Sorter
-	header traces.Header
+	ctx     context.Context
+	o       ImportOptions
+	formats []*format.Format // of the files so far, each with its reader
+	readers []format.Reader
+	nodes   *nodes
+	sorter  *tracefile.Sorter
+	header  traces.Header
 
 	doing     string       // see Progress
 	read      atomic.Int64 // bytes of the files read so far, and read ahead
@@ -314,16 +315,26 @@ func (im *importer) readFile(path string) error {
 		return fmt.Errorf("%s: --from %s, but it is of format %s: %s", path, told.Name, f.Name, f.About)
 	}
 	f = cmp.Or(told, f)
-	if im.format != nil && im.format != f {
-		return fmt.Errorf("%s: it is of format %s, the files before it of %s: import one format at a time", path, f.Name, im.format.Name)
+	k := slices.Index(im.formats, f)
+	if k < 0 && len(im.formats) > 0 && (f.Origin != traces.Recovered || im.formats[0].Origin != traces.Recovered) {
+		return fmt.Errorf("%s: it is of format %s, the files before it of %s: import one format at a time", path, f.Name, im.names())
 	}
-	if im.format == nil {
-		im.format, im.reader = f, f.NewReader(&im.Import)
+	if k < 0 {
+		k, im.formats, im.readers = len(im.formats), append(im.formats, f), append(im.readers, f.NewReader(&im.Import))
 	}
-	if err := im.reader.Read(in.Reader); err != nil {
+	if err := im.readers[k].Read(in.Reader); err != nil {
 		return fileError(path, err)
 	}
 	return fileError(path, im.input(path, in))
+}
+
+// names returns the names of the files' formats.
+func (im *importer) names() string {
+	var names []string
+	for _, f := range im.formats {
+		names = append(names, f.Name)
+	}
+	return strings.Join(names, " and ")
 }
 
 // fileError adds the path of the input file to an error, unless the error's
@@ -338,7 +349,7 @@ func fileError(path string, err error) error {
 // add adds an event to the trace. It adds the hosts that the event names to the
 // nodes of the cluster.
 func (im *importer) add(e traces.Event) error {
-	if e.Kind() == traces.KindJobSubmitted || e.Kind() == traces.KindJobListed {
+	if e.Kind().Begins() {
 		im.jobs++
 		im.submitted = min(im.submitted, e.At())
 		if err := im.ctx.Err(); err != nil {
@@ -359,6 +370,8 @@ func (im *importer) add(e traces.Event) error {
 		err = im.nodes.use(e.Node, "")
 	case *traces.JobStarted:
 		err = im.nodes.use(e.AMNode, "")
+	case *traces.SparkExecutor:
+		err = im.nodes.use(e.Node, "")
 	case *traces.TaskScheduled:
 		im.task = *e
 		for _, h := range e.SplitHosts {

@@ -1,10 +1,13 @@
 package exchange
 
 import (
+	"bytes"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"heddle/traces/spark/sparktest"
 )
 
 // seeds are small files of each form, to be spoilt.
@@ -27,6 +30,10 @@ func seeds(tb testing.TB) map[string][][]byte {
 			tb.Fatalf("no files %s", pattern)
 		}
 	}
+	var join, lost bytes.Buffer
+	sparktest.Join(&join, "application_1_0001", "join")
+	sparktest.Lost(&lost, "application_1_0002", "lost")
+	found["spark"] = [][]byte{join.Bytes(), lost.Bytes()}
 	return found
 }
 

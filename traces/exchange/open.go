@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -13,6 +14,7 @@ import (
 	"sync/atomic"
 
 	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
 	"github.com/klauspost/readahead"
 )
 
@@ -40,26 +42,20 @@ type file struct {
 //
 // Pipes and devices are refused, since an import may read its files twice.
 func openFile(ctx context.Context, path string, read *atomic.Int64) (*file, error) {
-	info, err := os.Stat(path)
+	f, bytesAll, err := open(path)
 	if err != nil {
 		return nil, fmt.Errorf("open input: %w", err)
 	}
-	switch {
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("open input: %s is no file but a pipe or a device: keep what it gives in a file", path)
-	case info.Size() == 0:
+	if bytesAll == 0 {
+		f.Close()
 		return nil, fmt.Errorf("open input: %s is empty", path)
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("open input: %w", err)
-	}
 	in := &file{ctx: ctx, closer: f, hash: sha256.New()}
-	size := int(min(chunkBytes, info.Size())) // folders have many small files
+	size := int(min(chunkBytes, bytesAll)) // folders have many small files
 	in.raw = bufio.NewReaderSize(io.TeeReader(f, io.MultiWriter(in.hash, counter{read})), size)
 	content := io.Reader(in.raw)
-	if head, _ := in.raw.Peek(2); string(head) == "\x1f\x8b" {
-		content, size = &unpacker{file: in, packedBytes: info.Size()}, headBytes
+	if head, _ := in.raw.Peek(4); bytes.HasPrefix(head, gzipMagic) || bytes.Equal(head, zstdMagic) {
+		content, size = &unpacker{file: in, packedBytes: bytesAll}, headBytes
 	}
 	if size < chunkBytes {
 		in.ahead = io.NopCloser(content)
@@ -76,6 +72,31 @@ func openFile(ctx context.Context, path string, read *atomic.Int64) (*file, erro
 	}
 	return in, nil
 }
+
+// open opens a file, or an event log of Spark that is a folder, and says how large it is.
+func open(path string) (io.ReadCloser, int64, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, 0, err
+	case info.IsDir() && isRolling(path):
+		r, err := openRolling(path)
+		if err != nil {
+			return nil, 0, err
+		}
+		return r, r.bytes, nil
+	case !info.Mode().IsRegular():
+		return nil, 0, fmt.Errorf("%s is no file but a pipe or a device: keep what it gives in a file", path)
+	}
+	f, err := os.Open(path)
+	return f, info.Size(), err
+}
+
+// How compressed files begin.
+var gzipMagic, zstdMagic = []byte("\x1f\x8b"), []byte("\x28\xb5\x2f\xfd")
+
+// maxWindow bounds the memory of a zstd file that is unpacked.
+const maxWindow = 128 << 20
 
 // head returns the beginning of the file, from which its format is detected.
 func (f *file) head() ([]byte, error) { return f.Peek(f.Size()) }
@@ -131,20 +152,27 @@ const (
 // of the file.
 type unpacker struct {
 	file        *file
-	zip         *gzip.Reader
+	zip         io.Reader
 	packedBytes int64
 	bytes       int64 // number of decompressed bytes so far
 }
 
 func (u *unpacker) Read(p []byte) (n int, err error) {
-	if u.zip == nil {
+	if head, _ := u.file.raw.Peek(len(zstdMagic)); u.zip == nil && bytes.Equal(head, zstdMagic) {
+		u.zip, err = zstd.NewReader(
+			u.file.raw,
+			zstd.WithDecoderConcurrency(1),
+			zstd.WithDecoderLowmem(true),
+			zstd.WithDecoderMaxWindow(maxWindow),
+		)
+	} else if u.zip == nil {
 		u.zip, err = gzip.NewReader(u.file.raw)
 	}
 	if err == nil {
 		n, err = u.zip.Read(p)
 	}
 	if u.bytes += int64(n); u.bytes > max(freeUnpacked, maxUnpacked*u.packedBytes) {
-		return 0, fmt.Errorf("%d bytes of gzip unpack to over %d times as many: "+
+		return 0, fmt.Errorf("%d bytes unpack to over %d times as many: "+
 			"unpack the file yourself if that is meant", u.packedBytes, maxUnpacked)
 	}
 	var path *os.PathError

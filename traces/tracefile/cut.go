@@ -91,7 +91,7 @@ func (p Piece) choose(path string) (map[traces.JobID]bool, traces.Time, error) {
 	jobs, last := map[traces.JobID]bool{}, traces.Time(math.MinInt64)
 	to := cmp.Or(p.To, math.MaxInt64)
 	for e := range in.All() {
-		job, comes := traces.JobOf(e), e.Kind() == traces.KindJobSubmitted || e.Kind() == traces.KindJobListed
+		job, comes := traces.JobOf(e), e.Kind().Begins()
 		if comes && p.From <= e.At() && e.At() < to && (len(p.Jobs) == 0 || slices.Contains(p.Jobs, job)) {
 			jobs[job] = true
 		}

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-const packed = "compressed in another way than with gzip: unpack it"
+const packed = "compressed in another way than with gzip or zstd: unpack it"
 
 // OwnTrace is what Foreign says of a trace of heddle.
 const OwnTrace = "a trace of heddle already, which every command takes as it is"
@@ -23,7 +23,9 @@ var foreign = [...]struct{ begins, is string }{
 	{"PK\x03\x04", packed},
 	{"BZh", packed},
 	{"\xfd7zXZ", packed},
-	{"\x28\xb5\x2f\xfd", "compressed with zstd: unpack it; if it is an event log of Spark, heddle knows jobs of MapReduce"},
+	{"\x28\xb5\x2f\xfd", `compressed with zstd: "heddle trace import" makes a trace of it, if it is an event log of Spark`},
+	{"LZ4Block", packed}, // these two and zstd are codecs of spark.eventLog
+	{"\x82SNAPPY\x00", packed},
 	{"\x1f\x8b", "compressed with gzip, once more if it was unpacked: unpack it"},
 	{"\x5a\x2a\x4d\x18", OwnTrace},
 	{`^\{"kind":`, OwnTrace},
@@ -35,7 +37,7 @@ var foreign = [...]struct{ begins, is string }{
 	{`(?s)^<.*<configuration`, "the configuration of a Hadoop job: the job's history is the file beside it"},
 	{`(?s)^<.*<topology`, "a rack table: it tells racks beside a trace of another tool, and is no trace"},
 	{`^<`, "in XML, as no trace is"},
-	{`"Event"\s*:\s*"SparkListener`, "an event log of Spark: heddle knows jobs of MapReduce"},
+	{`"Event"\s*:\s*"SparkListener`, `an event log of Spark: "heddle trace import" makes a trace of it`},
 	{`"(apps|app)"\s*:\s*[\[{]`, "an answer of the ResourceManager: it has no tasks; the jobs' histories in HDFS have them"},
 	{
 		`"(jobs|taskAttempts|tasks|jobCounters)"\s*:\s*\{\s*"|^\{\s*"job"\s*:`,

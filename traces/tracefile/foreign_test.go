@@ -26,7 +26,7 @@ func TestForeignPacked(t *testing.T) {
 		"inside, it is a job history":         pack("Avro-Json\n"),
 		"gzip, once more":                     pack(string(pack("x"))),
 		"gzip, once":                          pack("x"),
-		"zstd: unpack it; if it is an event":  []byte("\x28\xb5\x2f\xfd\x00"),
+		"zstd: \"heddle trace import\" makes": []byte("\x28\xb5\x2f\xfd\x00"),
 	} {
 		if got := Foreign(head); !strings.Contains(got, want) {
 			t.Errorf("%q, want %q", got, want)

@@ -24,10 +24,14 @@ func NewPossible(h traces.Header) (*Possible, error) {
 }
 
 // Add checks an event. It returns an error if a number is impossible from which
-// results are computed: sums and differences of such numbers mean nothing. It counts
+// results are computed: sums and differences of such numbers mean nothing. Nor does what is
+// computed of a cluster on which Spark ran, too. It counts
 // what else is impossible.
 func (p *Possible) Add(e traces.Event) error {
 	p.n++
+	if e.Kind().IsSpark() && p.err == nil {
+		p.err = traces.ErrSpark
+	}
 	traces.OutOfRange(e, func(what string, text bool) {
 		p.found(fmt.Sprintf("%v: %s", e.Kind(), what), text || !computed(e.Kind()))
 	})

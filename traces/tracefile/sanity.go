@@ -19,6 +19,7 @@ type sanity struct {
 	nodes     map[traces.Node]bool // nodes of the cluster, from the header; empty if the trace does not name them
 	jobs      map[traces.JobID]*jobState
 	tasks     map[traces.Task]*taskState
+	apps      map[traces.JobID]*sparkState
 	decisions map[int64]bool
 }
 
@@ -50,7 +51,7 @@ type attemptState struct {
 func newSanity(h traces.Header, r *Report) *sanity {
 	s := &sanity{
 		report: r, list: h.List, nodes: map[traces.Node]bool{}, jobs: map[traces.JobID]*jobState{},
-		tasks: map[traces.Task]*taskState{}, decisions: map[int64]bool{},
+		tasks: map[traces.Task]*taskState{}, apps: map[traces.JobID]*sparkState{}, decisions: map[int64]bool{},
 	}
 	for _, n := range h.Cluster.Nodes {
 		s.nodes[n.Node] = true
@@ -105,7 +106,11 @@ func (s *sanity) add(e traces.Event) {
 			s.warn("actuation of decision %d: no such decision was made", e.Decision)
 		}
 	default:
-		s.addJob(e)
+		if e.Kind().IsSpark() {
+			s.spark(e)
+		} else {
+			s.addJob(e)
+		}
 	}
 }
 

@@ -1,0 +1,239 @@
+package measure
+
+import (
+	"cmp"
+	"fmt"
+
+	"heddle/harness/doc"
+	"heddle/traces"
+)
+
+// Spark has the figures of an application of Spark besides those that a job has, too. Its tasks
+// are the job's attempts.
+type Spark struct {
+	Version   string `json:"version"`
+	Executors int    `json:"executors"`
+	Lost      int    `json:"executorsLost"` // those that neither the driver gave back nor the end of the application
+	Queries   int    `json:"queries"`
+	// Locality counts tasks that succeeded by Spark's level, by the names of traces.SparkLocalities.
+	Locality [traces.SparkAny + 1]int `json:"locality"`
+	// CoreMs is how long the cores of executors were there, and TaskMs how long tasks ran on
+	// them: in it RunMs without what starts and ends a task, and in RunMs CPUMs, GCMs and FetchWaitMs.
+	CoreMs      float64 `json:"coreMs"`
+	TaskMs      float64 `json:"taskMs"`
+	RunMs       int64   `json:"runMs"`
+	CPUMs       int64   `json:"cpuMs"`
+	GCMs        int64   `json:"gcMs"`
+	FetchWaitMs int64   `json:"fetchWaitMs"`
+	RemoteBytes int64   `json:"shuffleRemoteBytes"`
+	SpiltBytes  int64   `json:"spilledDiskBytes"`
+	Stages      []Stage `json:"stages"` // attempts of stages, in the order of their submissions
+
+	end traces.Time // 0: not known
+	at  map[[2]int32]int
+}
+
+// Stage has the figures of an attempt of a stage of Spark.
+type Stage struct {
+	Stage      int32          `json:"stage"`
+	Attempt    int32          `json:"attempt"`
+	Name       string         `json:"name"`
+	SubmitMs   float64        `json:"submitMs"`
+	TookMs     float64        `json:"tookMs"` // -1: it has not ended
+	Outcome    traces.Outcome `json:"outcome"`
+	Tasks      Attempts       `json:"tasks"`
+	MedianMs   float64        `json:"medianMs"` // of tasks that succeeded
+	MaxMs      float64        `json:"maxMs"`
+	Bytes      Bytes          `json:"bytes"`
+	SpiltBytes int64          `json:"spilledDiskBytes"`
+
+	took *Durations
+}
+
+// spark takes an event of an application of Spark into account.
+func (c *Collector) spark(e traces.Event) {
+	j := c.job(traces.JobOf(e))
+	if j.Spark == nil {
+		j.Spark = &Spark{Stages: []Stage{}, at: map[[2]int32]int{}}
+	}
+	s := j.Spark
+	c.sizesKnown = false // Spark's containers are not among those of attempts
+	switch e := e.(type) {
+	case *traces.SparkApplication:
+		c.offered.begin(e.T)
+		j.Name, j.SubmitMs, j.submitted, j.started, j.queue = e.Name, ms(e.T), e.T, e.AMStart, e.Queue
+		s.Version, s.end = e.Version, e.End
+		if e.End != 0 {
+			c.last = max(c.last, e.End)
+			j.hadoop = &traces.JobFinished{
+				T: e.End, Outcome: e.Outcome, Counters: traces.NoCounters,
+				DataLocalMaps: -1, RackLocalMaps: -1, OtherLocalMaps: -1, LaunchedMaps: -1, LaunchedReds: -1,
+			}
+		}
+	case *traces.SparkQuery:
+		s.Queries++
+	case *traces.SparkStage:
+		x := Stage{Stage: e.Stage, Attempt: e.Attempt, Name: e.Name, SubmitMs: ms(e.T), TookMs: -1, Outcome: e.Outcome, took: &Durations{}}
+		if e.End != 0 {
+			x.TookMs = ms(e.End - e.T)
+		}
+		s.at[[2]int32{e.Stage, e.Attempt}] = len(s.Stages)
+		s.Stages = append(s.Stages, x)
+	case *traces.SparkExecutor:
+		s.Executors++
+		if e.Outcome == traces.Failed {
+			s.Lost++
+		}
+		s.CoreMs += float64(e.Cores) * ms(max(0, cmp.Or(e.End, s.end, e.T)-e.T))
+	case *traces.SparkTask:
+		c.sparkTask(j, e)
+	}
+}
+
+func (c *Collector) sparkTask(j *Job, e *traces.SparkTask) {
+	s, n := j.Spark, c.node(e.Node)
+	j.ranFrom(e.T)
+	n.Attempts++
+	x := &Stage{took: &Durations{}} // of a damaged trace
+	if i, ok := s.at[[2]int32{e.Stage, e.StageAttempt}]; ok {
+		x = &s.Stages[i]
+	}
+	if e.End == 0 {
+		return
+	}
+	c.last = max(c.last, e.End)
+	n.busy += e.End - e.T
+	s.TaskMs += ms(e.End - e.T)
+	j.Attempts.add(e.Outcome)
+	x.Tasks.add(e.Outcome)
+	for _, sum := range []struct {
+		of *int64
+		by int64
+	}{
+		{&s.RunMs, e.RunMs},
+		{&s.CPUMs, e.CPUMs},
+		{&s.GCMs, e.GCMs},
+		{&s.FetchWaitMs, e.FetchWaitMs},
+		{&s.RemoteBytes, e.ShuffleRemoteBytes},
+		{&s.SpiltBytes, e.SpilledDiskBytes},
+		{&x.SpiltBytes, e.SpilledDiskBytes},
+	} {
+		*sum.of = traces.AddCount(*sum.of, sum.by)
+	}
+	if e.Outcome != traces.Succeeded {
+		j.FirstError = cmp.Or(j.FirstError, e.Error)
+		return
+	}
+	s.Locality[min(e.Locality, traces.SparkAny)]++
+	x.took.Add(e.End - e.T)
+	for _, b := range []*Bytes{&j.Bytes, &x.Bytes} {
+		b.add(e.InputBytes, traces.AddCount(max(0, e.ShuffleLocalBytes), e.ShuffleRemoteBytes), e.OutputBytes)
+	}
+}
+
+// add counts an attempt that ended.
+func (a *Attempts) add(o traces.Outcome) {
+	switch o {
+	case traces.Succeeded:
+		a.OK++
+	case traces.Killed:
+		a.Killed++
+	default:
+		a.Failed++
+	}
+}
+
+// applications returns how many of the jobs are applications of Spark.
+func (f *Figures) applications() (n int) {
+	for _, j := range f.JobList {
+		if j.Spark != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// ran says in words what ran: jobs of MapReduce, applications of Spark, or both.
+func (f *Figures) ran() string {
+	n := f.applications()
+	if n == 0 {
+		return fmt.Sprintf("%s with %s and %s", counted(f.Jobs, "job"), counted(f.Maps, "map"), counted(f.Reduces, "reduce"))
+	}
+	tasks, stages, executors := 0, 0, 0
+	for _, j := range f.JobList {
+		if s := j.Spark; s != nil {
+			tasks, stages, executors = tasks+j.Attempts.OK, stages+len(s.Stages), executors+s.Executors
+		}
+	}
+	text := fmt.Sprintf("%s of Spark with %s, %s and %s", counted(n, "application"), counted(executors, "executor"), counted(stages, "stage"),
+		counted(tasks, "task"))
+	if f.Jobs > n {
+		text = fmt.Sprintf("%s of MapReduce with %s and %s, and %s", counted(f.Jobs-n, "job"), counted(f.Maps, "map"),
+			counted(f.Reduces, "reduce"), text)
+	}
+	return text
+}
+
+// sparkDoc has tables of applications of Spark and of their stages.
+func (f *Figures) sparkDoc() doc.Doc {
+	apps := &doc.Table{Name: "applications", Columns: []string{
+		"application", "name", "queue", "submitted", "waited", "took", "outcome", "executors", "lost", "tasks", "failed", "killed",
+		"cores used", "CPU", "GC", "fetch wait", "read", "shuffled", "from other executors", "spilt", "wrote",
+	}}
+	near := &doc.Table{Name: "locality of Spark", Columns: append([]string{"tasks by Spark's locality"}, traces.SparkLocalities...)}
+	stages := &doc.Table{Name: "stages", Columns: []string{
+		"stage", "application", "name", "submitted", "took", "outcome", "tasks", "failed", "median task", "longest", "read", "shuffled", "spilt",
+	}}
+	left, rest := 0, 0
+	for _, j := range f.JobList {
+		s := j.Spark
+		if s == nil {
+			continue
+		}
+		if len(apps.Rows) == maxRows {
+			left++
+			continue
+		}
+		apps.Add(j.application()...)
+		row := []doc.Cell{doc.Words(string(j.ID))}
+		for _, n := range s.Locality {
+			row = append(row, doc.Count(n))
+		}
+		near.Add(row...)
+		for _, x := range s.Stages {
+			if len(stages.Rows) == maxRows {
+				rest++
+				continue
+			}
+			stages.Add(doc.Wordsf("%d.%d", x.Stage, x.Attempt), doc.Words(string(j.ID)), doc.Words(x.Name), doc.Duration(x.SubmitMs),
+				lasting(x.TookMs), doc.Words(x.Outcome.String()), doc.Count(x.Tasks.OK), doc.Count(x.Tasks.Failed), doc.Duration(x.MedianMs),
+				doc.Duration(x.MaxMs), doc.Bytes(x.Bytes.Input), doc.Bytes(x.Bytes.Shuffle), doc.Bytes(x.SpiltBytes))
+		}
+	}
+	return doc.Doc{apps, more(left, "more applications"), near, stages, more(rest, "more stages")}
+}
+
+// application returns the row of an application of Spark.
+func (j *Job) application() []doc.Cell {
+	s, waited, used := j.Spark, doc.Words("-"), doc.Words("-")
+	if waitMs, ok := j.WaitMs(); ok {
+		waited = doc.Duration(waitMs)
+	}
+	if s.CoreMs > 0 {
+		used = doc.Fixed(100*s.TaskMs/s.CoreMs, 0, "%")
+	}
+	return []doc.Cell{
+		doc.Words(string(j.ID)), doc.Words(j.Name), doc.Words(j.queue), doc.Duration(j.SubmitMs), waited, lasting(j.CompletionMs),
+		doc.Words(j.Outcome.String()), doc.Count(s.Executors), doc.Count(s.Lost), doc.Count(j.Attempts.OK), doc.Count(j.Attempts.Failed),
+		doc.Count(j.Attempts.Killed), used, doc.Duration(float64(s.CPUMs)), doc.Duration(float64(s.GCMs)), doc.Duration(float64(s.FetchWaitMs)),
+		doc.Bytes(j.Bytes.Input), doc.Bytes(j.Bytes.Shuffle), doc.Bytes(s.RemoteBytes), doc.Bytes(s.SpiltBytes), doc.Bytes(j.Bytes.Output),
+	}
+}
+
+// lasting is a duration in ms, below 0 if it is not known.
+func lasting(ms float64) doc.Cell {
+	if ms < 0 {
+		return doc.Words("-")
+	}
+	return doc.Duration(ms)
+}

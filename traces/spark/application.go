@@ -1,0 +1,444 @@
+package spark
+
+import (
+	"cmp"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"heddle/traces"
+	"heddle/traces/format"
+)
+
+// application is the application whose log is being read. What has ended is added to the trace
+// and forgotten.
+type application struct {
+	*reader
+	traces.SparkApplication
+	begun, over  bool
+	failed       bool        // its last job failed
+	odd, oddTime string      // a count or time that cannot be, of the event that is being read
+	last         traces.Time // of what was read
+	exit         *int64
+	memory       map[int64]int64 // of a container, by resource profile
+	settings     map[string]string
+	queries      map[int64]*traces.SparkQuery
+	jobs         map[int64]*job
+	stages       map[stageID]*traces.SparkStage // that run
+	ran          map[int64]bool                 // stages that were submitted
+	made         map[int64]int64                // by RDD: the stage that wrote its shuffle
+	executors    map[string]*traces.SparkExecutor
+	gone         map[string]bool             // executors that were removed
+	tasks        map[int64]*traces.SparkTask // that run
+	writes       map[int64]bool              // stages that run and write a shuffle
+}
+
+type stageID struct{ id, attempt int64 }
+
+// job is a job of Spark that runs, with all stages that it lists.
+type job struct {
+	query  int64
+	stages map[int64]*stageInfo
+}
+
+func newApplication(r *reader) *application {
+	return &application{
+		reader: r, memory: map[int64]int64{}, queries: map[int64]*traces.SparkQuery{}, jobs: map[int64]*job{},
+		stages: map[stageID]*traces.SparkStage{}, ran: map[int64]bool{}, made: map[int64]int64{},
+		executors: map[string]*traces.SparkExecutor{}, gone: map[string]bool{}, tasks: map[int64]*traces.SparkTask{}, writes: map[int64]bool{},
+	}
+}
+
+// takers has what is done about events of each kind; others are not needed.
+var takers = map[string]func(*application, *event) error{
+	"SparkListenerLogStart":                  (*application).logStarted,
+	"SparkListenerResourceProfileAdded":      (*application).profileAdded,
+	"SparkListenerBlockManagerAdded":         (*application).managerAdded,
+	"SparkListenerEnvironmentUpdate":         (*application).configured,
+	"SparkListenerApplicationStart":          (*application).started,
+	"SparkListenerApplicationEnd":            (*application).applicationEnded,
+	"SparkListenerMiscellaneousProcessAdded": (*application).processAdded,
+	"SparkListenerExecutorAdded":             (*application).executorAdded,
+	"SparkListenerExecutorRemoved":           (*application).executorRemoved,
+	"SparkListenerSQLExecutionStart":         (*application).queryStarted,
+	"SparkListenerSQLExecutionEnd":           (*application).queryEnded,
+	"SparkListenerJobStart":                  (*application).jobStarted,
+	"SparkListenerJobEnd":                    (*application).jobEnded,
+	"SparkListenerStageSubmitted":            (*application).stageSubmitted,
+	"SparkListenerStageCompleted":            (*application).stageCompleted,
+	"SparkListenerTaskStart":                 (*application).taskStarted,
+	"SparkListenerTaskEnd":                   (*application).taskEnded,
+}
+
+// time returns a time of the log.
+func (a *application) time(ms int64) traces.Time {
+	if ms <= 0 || ms > format.LatestMs {
+		a.oddTime = cmp.Or(a.oddTime, strconv.FormatInt(ms, 10)+" ms")
+		return a.Start
+	}
+	a.last = max(a.last, traces.Time(ms*1e6))
+	return traces.Time(ms * 1e6)
+}
+
+// count returns a number of the log, at most 2^60.
+func (a *application) count(n int64) int64 {
+	if n < 0 || n > traces.MostBytes {
+		a.odd = cmp.Or(a.odd, strconv.FormatInt(n, 10))
+		return -1
+	}
+	return n
+}
+
+// ms returns a time of the log that is in ns.
+func (a *application) ms(ns int64) int64 {
+	if ns = a.count(ns); ns > 0 {
+		return ns / 1e6
+	}
+	return ns
+}
+
+// small returns a number of the log that is an id or a number of tasks or cores.
+func (a *application) small(n int64) int32 {
+	if n < 0 || n > traces.MostCores {
+		a.odd = cmp.Or(a.odd, strconv.FormatInt(n, 10))
+		return 0
+	}
+	return int32(n)
+}
+
+// mended records what is odd of the event that was read.
+func (a *application) mended() (err error) {
+	if a.odd != "" {
+		err = a.mend(oddCount, a.odd)
+	}
+	if a.oddTime != "" && err == nil {
+		err = a.mend(badTime, a.oddTime)
+	}
+	a.odd, a.oddTime = "", ""
+	return err
+}
+
+// logStarted ends the application before, if a log has several.
+func (a *application) logStarted(e *event) error {
+	if a.begun {
+		if err := a.finish(); err != nil {
+			return err
+		}
+		a.app = newApplication(a.reader)
+	}
+	a.app.Version = e.Version
+	return nil
+}
+
+// profileAdded notes the container of a resource profile's executors, as Spark asks YARN for it.
+func (a *application) profileAdded(e *event) error {
+	mib := func(name string) int64 { return min(max(0, e.Requests[name].Amount), 1<<30) }
+	heap := mib("memory")
+	if heap == 0 {
+		return nil // such a profile has the memory of the default one
+	}
+	overhead := mib("memoryOverhead")
+	if overhead == 0 {
+		overhead = max(384, heap/10)
+	}
+	a.memory[e.ProfileID] = (heap + overhead + mib("offHeap") + mib("pyspark.memory")) << 20
+	return nil
+}
+
+func (a *application) managerAdded(e *event) error {
+	if id := e.Manager.Executor; id == "driver" || id == "<driver>" {
+		a.Driver = traces.Node(a.Racks.Name(e.Manager.Host))
+	}
+	return nil
+}
+
+// kept are the settings that a trace has: what says how many executors there are, where they and
+// tasks run, and what heddle explain names.
+var kept = regexp.MustCompile(`^spark\.(master|submit\.deployMode|app\.submitTime|executor\.(instances|cores|memory|memoryOverhead)|` +
+	`dynamicAllocation\..*|locality\.wait.*|sql\.shuffle\.partitions|default\.parallelism|sql\.adaptive\..*|sql\.files\..*|` +
+	`memory\..*|reducer\.maxSizeInFlight|shuffle\.service\.enabled|speculation|task\.cpus|task\.maxFailures|scheduler\..*|` +
+	`yarn\.(queue|jars|archive|am\.nodeLabelExpression|executor\.nodeLabelExpression))$`)
+
+// mostSetting is the length of a setting that a trace has.
+const mostSetting = 200
+
+func (a *application) configured(e *event) error {
+	a.settings = e.Settings
+	for name, value := range e.Settings {
+		if kept.MatchString(name) && len(value) <= mostSetting {
+			a.Settings = append(a.Settings, name+"="+value)
+		}
+	}
+	slices.Sort(a.Settings)
+	a.Settings = slices.Compact(a.Settings)
+	a.Queue = e.Settings["spark.yarn.queue"]
+	if a.Queue == "" && e.Settings["spark.master"] == "yarn" {
+		a.Queue = "default"
+	}
+	if a.memory[0] == 0 { // before Spark 3
+		heap := mib(cmp.Or(e.Settings["spark.executor.memory"], "1g"))
+		overhead := mib(cmp.Or(e.Settings["spark.executor.memoryOverhead"], e.Settings["spark.yarn.executor.memoryOverhead"]))
+		a.memory[0] = (heap + cmp.Or(overhead, max(384, heap/10))) << 20
+	}
+	return nil
+}
+
+// mib returns a size of Spark's, such as 512m or 2G, in MiB; without a unit it is in MiB.
+func mib(size string) int64 {
+	text := strings.TrimSuffix(strings.ToLower(strings.TrimSpace(size)), "b")
+	shift := 0
+	if i := strings.IndexByte("kmgt", (text + " ")[max(0, len(text)-1)]); i >= 0 {
+		text, shift = text[:len(text)-1], 10*(i-1)
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	switch {
+	case err != nil || n < 0 || n > 1<<30:
+		return 0
+	case shift < 0:
+		return n >> -shift
+	}
+	return min(n<<shift, 1<<30)
+}
+
+func (a *application) started(e *event) error {
+	a.begun = true
+	a.Start = a.time(e.Timestamp)
+	a.T, a.Name, a.User = a.Start, e.AppName, e.User
+	if ms, err := strconv.ParseInt(
+		a.settings["spark.app.submitTime"],
+		10,
+		64,
+	); err == nil && ms > 0 && ms <= e.Timestamp &&
+		ms <= format.LatestMs {
+		a.T = traces.Time(ms * 1e6)
+	}
+	id := cmp.Or(e.AppID, a.settings["spark.app.id"])
+	if n, err := strconv.Atoi(e.AttemptID); err == nil && n > 1 {
+		id += "_" + e.AttemptID
+	}
+	var err error
+	a.App, err = a.JobID(id, func() error { return a.mend(format.JobAgain, id) })
+	if err != nil {
+		return err
+	}
+	for _, x := range a.executors {
+		x.App = a.App
+	}
+	return nil
+}
+
+func (a *application) applicationEnded(e *event) error {
+	a.over, a.exit, a.End = true, e.ExitCode, max(a.Start, a.time(e.Timestamp))
+	return nil
+}
+
+var container = regexp.MustCompile(`container_[0-9a-z_]+`)
+
+// processAdded takes the ApplicationMaster of an application in client mode into account.
+func (a *application) processAdded(e *event) error {
+	if e.ProcessID == "yarn-am" {
+		a.AMStart = a.time(e.Time)
+		a.AMContainer = container.FindString(first(e.Process.Logs))
+	}
+	return nil
+}
+
+// first returns the value of the first key of a map.
+func first(m map[string]string) string {
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		return m[key]
+	}
+	return ""
+}
+
+func (a *application) executorAdded(e *event) error {
+	i := &e.ExecutorInfo
+	return a.executor(&traces.SparkExecutor{
+		T: a.time(e.Timestamp), Executor: e.Executor, Node: traces.Node(a.Racks.Name(i.Host)), Cores: a.small(i.Cores),
+		Container:   cmp.Or(i.Attributes["CONTAINER_ID"], container.FindString(first(i.Logs))),
+		MemoryBytes: cmp.Or(a.memory[i.ProfileID], a.memory[0]),
+	})
+}
+
+// executor takes an executor into account that registers.
+func (a *application) executor(x *traces.SparkExecutor) error {
+	x.App = a.App
+	if !isWorker(x.Executor) { // the driver of a local application runs its tasks
+		x.MemoryBytes = 0
+	}
+	a.executors[x.Executor] = x
+	return nil
+}
+
+func isWorker(executor string) bool { return executor != "driver" && executor != "<driver>" }
+
+// byDriver is how the reason begins for which the driver itself removes an executor.
+var byDriver = regexp.MustCompile(`killed by driver|explicit termination request|[Dd]ecommission|spark scale down`)
+
+func (a *application) executorRemoved(e *event) error {
+	x := a.executors[e.Executor]
+	if x == nil {
+		return nil
+	}
+	delete(a.executors, e.Executor)
+	a.gone[e.Executor] = true
+	x.End, x.Reason, x.Outcome = max(x.T, a.time(e.Timestamp)), e.Reason, traces.Failed
+	if byDriver.MatchString(e.Reason) {
+		x.Outcome = traces.Killed
+	}
+	return a.Add(x)
+}
+
+func (a *application) queryStarted(e *event) error {
+	q := &traces.SparkQuery{T: a.time(e.Time), App: a.App, Query: max(0, a.count(e.Query)), Root: -1, Text: e.Description}
+	if e.Root != nil {
+		q.Root = a.count(*e.Root)
+	}
+	a.queries[e.Query] = q
+	return nil
+}
+
+func (a *application) queryEnded(e *event) error {
+	q := a.queries[e.Query]
+	if q == nil {
+		return nil
+	}
+	delete(a.queries, e.Query)
+	q.End, q.Outcome = max(q.T, a.time(e.Time)), traces.Succeeded
+	if e.Error != nil && *e.Error != "" {
+		q.Outcome, q.Error = traces.Failed, *e.Error
+	}
+	return a.Add(q)
+}
+
+func (a *application) jobStarted(e *event) error {
+	j := &job{query: -1, stages: map[int64]*stageInfo{}}
+	if n, err := strconv.ParseInt(e.Properties.Query, 10, 64); err == nil {
+		j.query = a.count(n)
+	}
+	for _, s := range e.Stages {
+		if s != nil {
+			j.stages[s.ID] = s
+		}
+	}
+	a.jobs[e.Job] = j
+	return nil
+}
+
+func (a *application) jobEnded(e *event) error {
+	a.failed = e.Result.Result != "JobSucceeded"
+	delete(a.jobs, e.Job)
+	return nil
+}
+
+func (a *application) stageSubmitted(e *event) error {
+	s := &e.Stage
+	x := &traces.SparkStage{
+		T: a.last, App: a.App, Stage: a.small(s.ID), Attempt: a.small(s.Attempt), Name: s.Name, Job: -1, Query: -1,
+		Tasks: a.small(s.Tasks),
+	}
+	if s.Submitted > 0 { // before Spark 2 it stands at the stage's end alone
+		x.T = a.time(s.Submitted)
+	}
+	var of *job
+	for _, id := range slices.Sorted(maps.Keys(a.jobs)) { // the first that needs it submits it
+		if j := a.jobs[id]; j.stages[s.ID] != nil {
+			of, x.Job, x.Query = j, a.small(id), j.query
+			break
+		}
+	}
+	for _, p := range s.Parents {
+		if id, ok := a.parent(p, of); ok && !slices.Contains(x.Parents, id) {
+			x.Parents = append(x.Parents, id)
+		}
+	}
+	slices.Sort(x.Parents)
+	a.ran[s.ID] = true
+	a.stages[stageID{s.ID, s.Attempt}] = x
+	return nil
+}
+
+// parent returns the stage that ran whose output a stage reads that a job lists.
+func (a *application) parent(id int64, of *job) (int32, bool) {
+	if !a.ran[id] {
+		if of == nil || of.stages[id] == nil || len(of.stages[id].RDDs) == 0 {
+			return 0, false
+		}
+		made, ok := a.made[of.stages[id].RDDs[0].ID]
+		if !ok {
+			return 0, false
+		}
+		id = made
+	}
+	return a.small(id), id >= 0
+}
+
+func (a *application) stageCompleted(e *event) error {
+	s := &e.Stage
+	id := stageID{s.ID, s.Attempt}
+	x := a.stages[id]
+	if x == nil { // a log that was begun later
+		if err := a.stageSubmitted(e); err != nil {
+			return err
+		}
+		x = a.stages[id]
+	}
+	delete(a.stages, id)
+	if s.Submitted > 0 {
+		x.T = a.time(s.Submitted)
+	}
+	x.End, x.Outcome = max(x.T, a.time(s.Completed)), traces.Succeeded
+	if s.Failure != "" {
+		x.Outcome, x.Error = traces.Failed, s.Failure
+	}
+	if len(s.RDDs) > 0 && a.writes[s.ID] {
+		a.made[s.RDDs[0].ID] = s.ID
+	}
+	delete(a.writes, s.ID)
+	return a.Add(x)
+}
+
+// finish adds what is left of an application to the trace: what did not end.
+func (a *application) finish() error {
+	if !a.begun {
+		if a.Records == 0 && a.line <= 1 {
+			return nil
+		}
+		return a.mend(noApp, "no event names an application")
+	}
+	for _, id := range slices.Sorted(maps.Keys(a.tasks)) {
+		if err := a.Add(a.tasks[id]); err != nil {
+			return err
+		}
+	}
+	for _, id := range slices.SortedFunc(maps.Keys(a.stages), func(x, y stageID) int {
+		return cmp.Or(cmp.Compare(x.id, y.id), cmp.Compare(x.attempt, y.attempt))
+	}) {
+		if err := a.Add(a.stages[id]); err != nil {
+			return err
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(a.queries)) {
+		if err := a.Add(a.queries[id]); err != nil {
+			return err
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(a.executors)) {
+		x := a.executors[id]
+		if a.over {
+			x.End, x.Outcome = max(x.T, a.End), traces.Succeeded
+		}
+		if err := a.Add(x); err != nil {
+			return err
+		}
+	}
+	if a.over {
+		a.Outcome = traces.Succeeded
+		if a.failed && a.exit == nil || a.exit != nil && *a.exit != 0 {
+			a.Outcome = traces.Failed
+		}
+	}
+	return a.Add(&a.SparkApplication)
+}
