@@ -68,8 +68,12 @@ func runExplain(c *cli.Context, o *explainOptions, args []string) error {
 		first, more := x.Doc(title, 1, explain.List)
 		d = slices.Concat(d, doc.Doc{doc.Heading(fmt.Sprintf("%s: %v", title, x.Makespan))}, first, more)
 	}
-	d = append(d, doc.Text("What a change would gain: heddle replay tells it of nodes, slots, queues and models, and with --calibration of "+
-		"cores, disks and links; a job with other reduces must run again."))
+	gain := "What a change would gain: heddle replay tells it of nodes, slots, queues and models, and with --calibration of " +
+		"cores, disks and links; a job with other reduces must run again."
+	if list[0].Spark {
+		gain = "What a change would gain is not known: nothing of Spark is replayed."
+	}
+	d = append(d, doc.Text(gain))
 	err = printDoc(c, list, d)
 	if x := &list[0]; err == nil && len(x.Lines) > 0 && x.Lines[0].Ask != "" && !x.imported {
 		next(c, "heddle trace why", x.Trace, x.Lines[0].Ask)

@@ -67,6 +67,8 @@ type Explanation struct {
 	More int   `json:"moreJobs,omitempty"`
 	// Unknown lists, in sentences, what the trace does not tell.
 	Unknown []string `json:"unknown,omitempty"`
+	// Spark is true if applications of Spark ran.
+	Spark bool `json:"spark,omitempty"`
 	// Steps are the pieces of the critical path, from the end of the run to its begin.
 	Steps []Step `json:"-"`
 	// Begin is when the run began, by the trace's clock.
@@ -110,6 +112,7 @@ type Step struct {
 	Typical traces.Time
 	// Load is how many attempts ran on how many Cores, or what was read in bytes per second.
 	Load, Cores float64
+	ran         *sparkTask // of Spark; nil: none
 }
 
 // mostJobs is how many jobs an Explanation has.
@@ -121,7 +124,7 @@ func (w *Reader) Explain() (x *Explanation, ok bool) {
 	if last == nil {
 		return nil, false
 	}
-	x = &Explanation{Makespan: Ns(last.ended - w.begin), Begin: w.begin, Unknown: w.unknown()}
+	x = &Explanation{Makespan: Ns(last.ended - w.begin), Begin: w.begin, Unknown: w.unknown(), Spark: w.sparked()}
 	x.Steps, x.Lines = w.path(last, w.begin, nil)
 	list := slices.DeleteFunc(slices.Clone(w.order), func(j *job) bool { return j.ended == -never || j.ended < j.submitted })
 	slices.SortStableFunc(list, func(a, b *job) int { return cmp.Compare(b.ended-b.submitted, a.ended-a.submitted) })
@@ -144,7 +147,8 @@ func (w *Reader) Explain() (x *Explanation, ok bool) {
 
 // path returns the critical path from the end of a job back to a time, through all jobs or only one.
 func (w *Reader) path(j *job, from traces.Time, only *job) ([]Step, []Line) {
-	k := walk{w: w, at: j.ended, floor: from, only: only, seen: map[*attempt]bool{}}
+	k := walk{w: w, at: j.ended, floor: from, only: only, seen: map[*attempt]bool{}, walks: w.walks}
 	k.job(j)
+	w.walks = k.walks
 	return k.steps, w.lines(k.steps, Ns(j.ended-from))
 }

@@ -15,6 +15,7 @@ type walk struct {
 	floor traces.Time
 	steps []Step
 	seen  map[*attempt]bool
+	walks int // of applications of Spark, by all walks
 }
 
 // to gives the time from t on to a cause, and goes there.
@@ -48,6 +49,11 @@ func (a *attempt) isAttempt() bool { return !a.master && !a.lost }
 // job goes from the end of a job to the begin of the walk.
 func (k *walk) job(j *job) {
 	for j != nil && k.at > k.floor {
+		if j.app != nil {
+			k.spark(j)
+			j = k.before(j)
+			continue
+		}
 		a := upTo(j.ends, k.at)
 		if good := k.lastGood(j); good != nil && j.outcome != traces.Failed {
 			a = good
@@ -171,7 +177,7 @@ func (k *walk) free(a *attempt) {
 		k.to(since, k.again(a, handOver))
 	case a.master:
 		k.to(since, Step{Cause: masterWait, Job: a.job.id})
-	case len(a.job.masters) == 0:
+	case len(a.job.masters) == 0 || k.w.byCount && k.w.sparked():
 		k.to(since, a.step(unknown))
 	default:
 		k.to(since, k.again(a, kept))

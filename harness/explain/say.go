@@ -137,6 +137,31 @@ var says = map[Cause]struct {
 	},
 	slower:  {"not known why: attempts took longer than such typically do: $task on $node took $whole in place of $least", "", true},
 	unknown: {"not known: $why", "", true},
+
+	sparkStart: {
+		"no executor was there yet: $parts ($job)",
+		"spark.yarn.jars or spark.yarn.archive in HDFS, room in the queue, or one application in place of several", false,
+	},
+	executorsLate: {
+		"tasks waited for an executor that came later: $spark for $span",
+		"spark.dynamicAllocation.initialExecutors, schedulerBacklogTimeout, $instances, or room in the queue", false,
+	},
+	localityWait: {
+		"a core was free, and its task waited for one nearer to its data: $spark ran there after all ($locality), after $span", "$wait", false,
+	},
+	sparkSkew: {
+		"tasks had more to read than others of their stage: $spark took $whole in place of $least, and read $read, $load times the median",
+		"spark.sql.adaptive.skewJoin.enabled, $partitions, or another key", false,
+	},
+	spilt:       {"a task spilled $spilt to disk, which others did not: $spark", "$memory, spark.memory.fraction, $partitions", false},
+	gc:          {"garbage collections, the longest in $spark ($span)", "$memory, or fewer tasks an executor", false},
+	fetchWait:   {"tasks waited for blocks of shuffles, $spark for $span", "spark.reducer.maxSizeInFlight, fewer bytes, or faster links", false},
+	stageAgain:  {"stages ran again, since output of theirs was lost: $stage", "spark.shuffle.service.enabled, spark.decommission.enabled", false},
+	sparkFailed: {"tasks failed or were killed, such as $spark: $error", "what the logs of that executor say", false},
+	sparkSlower: {"not known why: tasks took longer than others of their stage: $spark took $whole in place of $least", "", true},
+	sparkDriver: {"the driver was at work and no task that counts: plans, listings, commits, and its own program ($job)", "", true},
+	delivery:    {"tasks on their way: sent, their code read, their results brought back", "", true},
+	sparkWork:   {"the work of tasks that wait for each other or for the same core: $tasks, most of $stage", "", true},
 }
 
 // fillIn puts into sentences what some steps of a cause were, in the words of their Hadoop.
@@ -146,13 +171,13 @@ func (w *Reader) fillIn(l *Line, steps []Step) {
 	worst, on := top(steps, func(s Step) string { return string(s.Node) })
 	job, sum := top(steps, func(s Step) string { return string(s.Job) })
 	other, of := top(steps, func(s Step) string { return string(s.Other.Job) })
-	text := strings.NewReplacer(
+	text := strings.NewReplacer(append(w.sparkWords(steps),
 		"$tasks", printable.Count(len(steps), "task"), "$task", x.task(), "$span", Ns(span).String(), "$least", Ns(x.Typical).String(),
 		"$whole", Ns(span+x.Typical).String(), "$load", fmt.Sprintf("%.1f", x.Load), "$cores", fmt.Sprintf("%.4g", x.Cores),
 		"$rate", fmt.Sprintf("%.3g MB/s", x.Load/1e6), "$node", cmp.Or(string(x.Node), noNode), "$start", Ns(w.least).String(),
 		"$worst", cmp.Or(worst, noNode), "$on", on.String(), "$job", job, "$sum", sum.String(), "$other", other, "$of", of.String(),
-		"$why", w.notKnown(x))
-	l.Sentence, l.Change = x.Job.Words(text.Replace(says[l.Cause].sentence)), x.Job.Words(says[l.Cause].change)
+		"$why", w.notKnown(x))...)
+	l.Sentence, l.Change = x.Job.Words(text.Replace(says[l.Cause].sentence)), x.Job.Words(text.Replace(says[l.Cause].change))
 }
 
 const noNode = "an unknown node"
@@ -175,11 +200,15 @@ func (w *Reader) notKnown(x Step) string {
 	case x.Attempt.Job == "":
 		return fmt.Sprintf("no task of %s that ended explains it", x.Job)
 	}
+	if w.byCount && w.sparked() {
+		return x.task() + " waited while executors of Spark held room, and the trace does not say how much nodes have"
+	}
 	return x.task() + " waited while no node had room, and no attempt ended that made room for it"
 }
 
 // unknown lists what the trace does not tell.
 func (w *Reader) unknown() (list []string) {
+	list = w.sparkUnknown()
 	if w.byCount {
 		list = append(list, w.order[0].id.Words("the trace does not say how much memory nodes or containers have: a node counts as full if as "+
 			"many attempts run there as ever ran at once"))

@@ -31,6 +31,7 @@ type Reader struct {
 	byCount  bool        // sizes are not known: containers are counted
 	block    traces.Block
 	copied   bool // blocks have several replicas
+	walks    int  // see walk
 }
 
 type job struct {
@@ -40,6 +41,7 @@ type job struct {
 	outcome          traces.Outcome
 	masters          []*attempt // its ApplicationMasters
 	later            bool       // the first of them that the trace has is not the job's first
+	app              *app       // nil: a job of MapReduce
 	bytes            [2]int64   // of containers
 	vcores           [2]int32
 	maps             int32
@@ -181,6 +183,10 @@ func (w *Reader) Add(e traces.Event) {
 			w.bound[e.Bound] = t
 		}
 		delete(w.decided, e.Decision)
+	default:
+		if e.Kind().IsSpark() {
+			w.spark(e)
+		}
 	}
 }
 
@@ -229,6 +235,9 @@ func (w *Reader) finish() (last *job) {
 	w.begin = w.last
 	for _, j := range w.order {
 		w.begin = min(w.begin, j.submitted)
+		if j.app != nil {
+			j.app.measure()
+		}
 		if j.ended == -never {
 			continue
 		}
