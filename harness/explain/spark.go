@@ -93,7 +93,10 @@ func (w *Reader) spark(e traces.Event) {
 			end = j.ended
 		}
 		// To jobs of MapReduce its container is what an ApplicationMaster of another job is.
-		w.takers = append(w.takers, &attempt{job: j, node: w.node(e.Node), master: true, need: state.Amounts{e.MemoryBytes}, start: at(e.T), from: at(e.T), end: end})
+		w.takers = append(
+			w.takers,
+			&attempt{job: j, node: w.node(e.Node), master: true, need: state.Amounts{e.MemoryBytes}, start: at(e.T), from: at(e.T), end: end},
+		)
 	case *traces.SparkTask:
 		s, x := a.stages[[2]int32{e.Stage, e.StageAttempt}], a.executors[e.Executor]
 		if s == nil || x == nil || e.End < e.T { // of a damaged trace, or it has no end
@@ -158,7 +161,8 @@ func (t *sparkTask) parts() (list [3]part, own traces.Time) {
 		outside = 0
 	}
 	for i, p := range []part{
-		{delivery, outside}, {fetchWait, traces.Time(min(t.FetchWaitMs, traces.MostTime/1e6) * 1e6)},
+		{delivery, outside},
+		{fetchWait, traces.Time(min(t.FetchWaitMs, traces.MostTime/1e6) * 1e6)},
 		{gc, traces.Time(min(t.GCMs, traces.MostTime/1e6) * 1e6)},
 	} {
 		p.took = max(0, min(p.took, own))
@@ -325,8 +329,10 @@ func (w *Reader) sparkWords(steps []Step) []string {
 		return nil
 	}
 	a := j.app
-	words := []string{"$wait", a.setting("spark.locality.wait", "3s"), "$memory", a.setting("spark.executor.memory", "1g"),
-		"$partitions", a.setting("spark.sql.shuffle.partitions", "200"), "$instances", a.setting("spark.executor.instances", "2")}
+	words := []string{
+		"$wait", a.setting("spark.locality.wait", "3s"), "$memory", a.setting("spark.executor.memory", "1g"),
+		"$partitions", a.setting("spark.sql.shuffle.partitions", "200"), "$instances", a.setting("spark.executor.instances", "2"),
+	}
 	if t := x.ran; t != nil {
 		words = append(words, "$stage", fmt.Sprintf("stage %d.%d (%s)", t.Stage, t.StageAttempt, t.stage.Name), "$spark",
 			fmt.Sprintf("task %d of stage %d.%d on executor %s", t.Index, t.Stage, t.StageAttempt, t.Executor),

@@ -143,8 +143,8 @@ func (a *Attempts) add(o traces.Outcome) {
 	}
 }
 
-// applications returns how many of the jobs are applications of Spark.
-func (f *Figures) applications() (n int) {
+// Applications returns how many of the jobs are applications of Spark.
+func (f *Figures) Applications() (n int) {
 	for _, j := range f.JobList {
 		if j.Spark != nil {
 			n++
@@ -155,7 +155,7 @@ func (f *Figures) applications() (n int) {
 
 // ran says in words what ran: jobs of MapReduce, applications of Spark, or both.
 func (f *Figures) ran() string {
-	n := f.applications()
+	n := f.Applications()
 	if n == 0 {
 		return fmt.Sprintf("%s with %s and %s", counted(f.Jobs, "job"), counted(f.Maps, "map"), counted(f.Reduces, "reduce"))
 	}

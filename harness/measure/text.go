@@ -37,7 +37,7 @@ func (i *Figures) Doc() doc.Doc {
 	schedule := i.ScheduleDigest
 	if i.List != nil {
 		schedule = "none: no task of a list has run"
-	} else if n := i.applications(); n > 0 && n == i.Jobs {
+	} else if n := i.Applications(); n > 0 && n == i.Jobs {
 		schedule = "none: no task of MapReduce has run"
 	}
 	digests.Add(doc.Words("schedule digest"), doc.Words(schedule))
@@ -154,7 +154,7 @@ func (i *Figures) totals() doc.Doc {
 		doc.Count(l.Unknown), doc.Words("maps that succeeded"))
 	where.Add(doc.Words("by split hosts"), doc.Words("-"), doc.Count(s.Node), doc.Count(s.Rack), doc.Count(s.Off), doc.Count(s.Unknown),
 		doc.Words("attempts assigned, as Hadoop counts"))
-	spark := i.applications()
+	spark := i.Applications()
 	what := fmt.Sprintf(
 		"%s%s, %s, %s",
 		printable.Count(i.Jobs, "job"),

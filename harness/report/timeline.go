@@ -218,8 +218,8 @@ func (p *page) watched(name string, interrupted *error, events iter.Seq[traces.E
 // firstSubmission returns the time from which a timeline counts.
 func firstSubmission(events []traces.Event) traces.Time {
 	for _, e := range events {
-		if s, ok := e.(*traces.JobSubmitted); ok {
-			return s.T
+		if e.Kind().Begins() {
+			return e.At()
 		}
 	}
 	return 0

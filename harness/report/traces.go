@@ -104,6 +104,11 @@ func (t *reading) facts() doc.Facts {
 		{Name: "nodes", Value: fmt.Sprint(len(f.Nodes))},
 		{Name: "over", Value: doc.DurationText(f.DurationMs)},
 	}
+	if n := f.Applications(); n > 0 {
+		list[2] = doc.Fact{Name: "of Spark", Value: fmt.Sprint(n)}
+		list[3] = doc.Fact{Name: "jobs", Value: fmt.Sprint(f.Jobs - n)}
+		list[4] = doc.Fact{Name: "attempts", Value: fmt.Sprint(f.Attempts.OK + f.Attempts.Failed + f.Attempts.Killed)}
+	}
 	if h.Model != "" {
 		list = append(list, doc.Fact{Name: "model", Value: h.Model})
 	}

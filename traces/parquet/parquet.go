@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -20,24 +21,54 @@ import (
 var Format = format.Format{
 	Name:   "parquet",
 	About:  "a table for pandas, DuckDB or Spark: of the rows that --table names",
-	Tables: []string{"jobs", "tasks", "attempts", "samples", "decisions"},
-	Write:  func(e *format.Export) ([]string, error) { return nil, write(e) },
+	Tables: []string{"jobs", "tasks", "attempts", "samples", "decisions", "applications", "queries", "stages", "executors", "sparkTasks"},
+	Write:  write,
 }
 
-func write(e *format.Export) error {
+func write(e *format.Export) (notes []string, err error) {
+	rows, err := writeTable(e)
+	if rows == 0 && err == nil {
+		notes = []string{"the trace has no rows for table " + e.Table}
+	}
+	return notes, err
+}
+
+// counted counts rows.
+func counted[R any](rows table.Rows[R], n *int) table.Rows[R] {
+	return func(add func(*R) error) error {
+		return rows(func(r *R) error {
+			*n++
+			return add(r)
+		})
+	}
+}
+
+func writeTable(e *format.Export) (n int, err error) {
 	switch e.Table {
 	case "jobs":
-		return table.WriteParquet(e.Out, JobColumns, JobRows(e.Path))
+		err = table.WriteParquet(e.Out, JobColumns, counted(JobRows(e.Path), &n))
 	case "tasks":
-		return table.WriteParquet(e.Out, taskColumns, taskRows(e))
+		err = table.WriteParquet(e.Out, taskColumns, counted(taskRows(e), &n))
 	case "attempts":
-		return table.WriteParquet(e.Out, AttemptColumns, AttemptRows(e.Path, e.Header.Cluster.Racks()))
+		err = table.WriteParquet(e.Out, AttemptColumns, counted(AttemptRows(e.Path, e.Header.Cluster.Racks()), &n))
 	case "samples":
-		return table.WriteParquet(e.Out, sampleColumns, sampleRows(e))
+		err = table.WriteParquet(e.Out, sampleColumns, counted(eventRows[traces.NodeSample](e), &n))
 	case "decisions":
-		return table.WriteParquet(e.Out, decisionColumns, decisionRows(e))
+		err = table.WriteParquet(e.Out, decisionColumns, counted(decisionRows(e), &n))
+	case "applications":
+		err = writeEvents[traces.SparkApplication](e, &n)
+	case "queries":
+		err = writeEvents[traces.SparkQuery](e, &n)
+	case "stages":
+		err = writeEvents[traces.SparkStage](e, &n)
+	case "executors":
+		err = writeEvents[traces.SparkExecutor](e, &n)
+	case "sparkTasks":
+		err = writeEvents[traces.SparkTask](e, &n)
+	default:
+		err = fmt.Errorf("unknown table %q", e.Table)
 	}
-	return fmt.Errorf("unknown table %q", e.Table)
+	return n, err
 }
 
 var sampleColumns = []table.Column[traces.NodeSample]{
@@ -59,17 +90,45 @@ var sampleColumns = []table.Column[traces.NodeSample]{
 	table.Whole("containers", "containers that ran", func(s *traces.NodeSample) int32 { return s.ContainersRunning }),
 }
 
-func sampleRows(e *format.Export) table.Rows[traces.NodeSample] {
-	return func(add func(*traces.NodeSample) error) error {
+// eventRows gives the events of one kind.
+func eventRows[R any](e *format.Export) table.Rows[R] {
+	return func(add func(*R) error) error {
 		for event := range e.Events {
-			if s, ok := event.(*traces.NodeSample); ok {
-				if err := add(s); err != nil {
+			if r, ok := any(event).(*R); ok {
+				if err := add(r); err != nil {
 					return err
 				}
 			}
 		}
 		return nil
 	}
+}
+
+// writeEvents writes a table whose columns are the fields of a kind of event, with times in ms.
+func writeEvents[R any](e *format.Export, n *int) error {
+	var columns []table.Column[R]
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[R]()) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		text := "the key " + name + " of the events"
+		of := func(r *R) reflect.Value { return reflect.ValueOf(r).Elem().FieldByIndex(f.Index) }
+		switch {
+		case f.Anonymous:
+		case f.Type == reflect.TypeFor[traces.Time]():
+			columns = append(columns, table.Number(name+"_ms", text+", from the run's start; null if it is not known", func(r *R) float64 {
+				if t := traces.Time(of(r).Int()); t != 0 || name == "t" {
+					return ms(t)
+				}
+				return math.NaN()
+			}))
+		case f.Type.Kind() == reflect.Int32 || f.Type.Kind() == reflect.Int64:
+			columns = append(columns, table.Whole(name, text, func(r *R) int64 { return of(r).Int() }))
+		case f.Type.Kind() == reflect.Bool:
+			columns = append(columns, table.Flag(name, text, func(r *R) bool { return of(r).Bool() }))
+		default:
+			columns = append(columns, table.Text(name, text, func(r *R) string { return strings.Trim(fmt.Sprint(of(r)), "[]") }))
+		}
+	}
+	return table.WriteParquet(e.Out, columns, counted(eventRows[R](e), n))
 }
 
 // decision is a scheduler model's decision, with what became of it.

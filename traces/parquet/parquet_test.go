@@ -59,7 +59,9 @@ func TestWrite(t *testing.T) {
 		t.Fatalf("attempts %+v", attempts)
 	}
 	if a := attempts[0]; a.Job != string(job) || a.Kind != "map" || a.Node != "n1" || a.Rack != "/r1" || a.Outcome != "succeeded" || a.Split != "node" ||
-		a.Replica != "unknown" || *a.Start != 3.5 || *a.Finish != 9 || *a.MapDone != 8 || a.ShuffleDone != nil || *a.Read != 77 || a.Written != nil {
+		a.Replica != "unknown" || *a.Start != 3.5 || *a.Finish != 9 || *a.MapDone != 8 || a.ShuffleDone != nil ||
+		*a.Read != 77 ||
+		a.Written != nil {
 		t.Errorf("attempt %+v", a)
 	}
 	tasks := rows[struct {
@@ -68,7 +70,8 @@ func TestWrite(t *testing.T) {
 		Hosts   string   `parquet:"split_hosts"`
 		Finish  *float64 `parquet:"finish_ms"`
 	}](t, trace, "tasks")
-	if len(tasks) != 2 || *tasks[0].Winner != 0 || tasks[0].Hosts != "n1,n2" || tasks[1].Finish != nil || tasks[1].Winner != nil || tasks[1].Outcome != "unfinished" {
+	if len(tasks) != 2 || *tasks[0].Winner != 0 || tasks[0].Hosts != "n1,n2" || tasks[1].Finish != nil || tasks[1].Winner != nil ||
+		tasks[1].Outcome != "unfinished" {
 		t.Errorf("tasks %+v", tasks)
 	}
 	decisions := rows[struct {
@@ -84,11 +87,17 @@ func TestWrite(t *testing.T) {
 		Waited    *int64   `parquet:"waited"`
 		Limit     *int64   `parquet:"wait_limit"`
 	}](t, trace, "decisions")
-	if len(decisions) != 2 || decisions[0].Task != nil || *decisions[0].Predicted != 0 || decisions[0].Outcome != "honoured" || *decisions[0].Bound != 0 || *decisions[0].Granted != 3 {
+	if len(decisions) != 2 || decisions[0].Task != nil || *decisions[0].Predicted != 0 || decisions[0].Outcome != "honoured" ||
+		*decisions[0].Bound != 0 ||
+		*decisions[0].Granted != 3 {
 		t.Errorf("decisions %+v", decisions)
-	} else if d := decisions[0]; d.Others != "n2 full 1" || *d.Passed != 3 || *d.Waited != 0 || *d.Limit != 3 {
+	} else if d := decisions[0]; d.Others != "n2 full 1" || *d.Passed != 3 ||
+		*d.Waited != 0 ||
+		*d.Limit != 3 {
 		t.Errorf("a decision of which it is known what the model saw: %+v", d)
-	} else if d := decisions[1]; d.Waited != nil || d.Decision != 4 || d.Asked != nil || d.Bound != nil || d.Outcome != "" {
+	} else if d := decisions[1]; d.Waited != nil || d.Decision != 4 || d.Asked != nil ||
+		d.Bound != nil ||
+		d.Outcome != "" {
 		t.Errorf("a decision of which no more is known: %+v", d)
 	}
 	samples := rows[struct {
@@ -105,7 +114,8 @@ func TestWrite(t *testing.T) {
 		Finish     *float64 `parquet:"finish_ms"`
 		Completion *float64 `parquet:"completion_ms"`
 	}](t, trace, "jobs")
-	if len(jobs) != 2 || jobs[0].Finish != nil || jobs[0].Completion != nil || jobs[0].Name != "a job" || jobs[0].Outcome != "unfinished" || *jobs[1].Completion != 4 {
+	if len(jobs) != 2 || jobs[0].Finish != nil || jobs[0].Completion != nil || jobs[0].Name != "a job" || jobs[0].Outcome != "unfinished" ||
+		*jobs[1].Completion != 4 {
 		t.Errorf("jobs %+v", jobs)
 	}
 }
@@ -119,7 +129,7 @@ func rows[T any](t *testing.T, trace, name string) []T {
 	}
 	defer in.Close()
 	var out bytes.Buffer
-	if err := write(&format.Export{Header: in.Header(), Events: in.All(), Path: trace, Out: &out, Table: name}); err != nil {
+	if _, err := write(&format.Export{Header: in.Header(), Events: in.All(), Path: trace, Out: &out, Table: name}); err != nil {
 		t.Fatal(err)
 	}
 	found, err := parquet.Read[T](bytes.NewReader(out.Bytes()), int64(out.Len()))

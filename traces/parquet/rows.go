@@ -2,6 +2,7 @@ package parquet
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"heddle/traces"
@@ -47,7 +48,7 @@ var JobColumns = []table.Column[Job]{
 // submission the trace does not tell.
 func JobRows(path string) table.Rows[Job] {
 	return func(add func(*Job) error) error {
-		for j, err := range byjob.Jobs(path, append(noTasks, traces.KindAttemptStarted, traces.KindAttemptFinished)...) {
+		for j, err := range byjob.Jobs(path, append(slices.Clip(noTasks), traces.KindAttemptStarted, traces.KindAttemptFinished)...) {
 			if err != nil {
 				return err
 			}
@@ -64,7 +65,14 @@ func JobRows(path string) table.Rows[Job] {
 }
 
 // noTasks are the kinds of events that rows of jobs and attempts do not need.
-var noTasks = []traces.Kind{traces.KindTaskScheduled, traces.KindTaskFinished, traces.KindDecision, traces.KindJobPredicted}
+var noTasks = append(
+	[]traces.Kind{traces.KindTaskScheduled, traces.KindTaskFinished, traces.KindDecision, traces.KindJobPredicted},
+	spark...)
+
+// spark are the kinds of events that have tables of their own.
+var spark = []traces.Kind{
+	traces.KindSparkApplication, traces.KindSparkQuery, traces.KindSparkStage, traces.KindSparkExecutor, traces.KindSparkTask,
+}
 
 var (
 	noTaskEnd = &traces.TaskFinished{T: never, Winner: -1}
@@ -100,7 +108,7 @@ var taskColumns = []table.Column[task]{
 
 func taskRows(e *format.Export) table.Rows[task] {
 	return func(add func(*task) error) error {
-		for j, err := range byjob.Jobs(e.Path) {
+		for j, err := range byjob.Jobs(e.Path, spark...) {
 			if err != nil {
 				return err
 			}

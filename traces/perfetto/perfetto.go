@@ -80,13 +80,16 @@ type writer struct {
 	running map[traces.Attempt]*running
 	jobs    map[traces.JobID]*job
 	decided map[int64]traces.Time
+	spans   int64       // parts of applications of Spark
 	waiting int         // tasks of which no attempt has started, of all jobs that run
 	from    traces.Time // time 0 of the timeline: of the first event, if that is before the trace's time 0, as viewers refuse negative times
 }
 
 type node struct {
-	pid  int
-	busy []bool // for each row of the node in the timeline: true while an attempt uses the row
+	pid int
+	// until, for each row of an executor of Spark, is when its last task ends.
+	until []traces.Time
+	busy  []bool // for each row of the node in the timeline: true while an attempt uses the row
 }
 
 type running struct {
@@ -194,6 +197,10 @@ func (w *writer) event(e traces.Event) {
 		w.mark(jobsPID, e.T, fmt.Sprintf("%s expected to end in %.1f s", e.Job, float64(e.End-e.T)/1e9))
 	case *traces.Note:
 		w.mark(jobsPID, e.T, e.Text)
+	default:
+		if e.Kind().IsSpark() {
+			w.spark(e)
+		}
 	}
 }
 

@@ -22,6 +22,7 @@ type bar struct {
 	split     traces.Level
 	outcome   traces.Outcome
 	spec      bool // speculative
+	spark     bool // a task of Spark, whose replica is Spark's level
 	// first and second are when parts of the attempt ended: a map's reading, or a reduce's
 	// shuffle and sort. 0 means that the trace does not say.
 	first, second int64
@@ -214,6 +215,10 @@ func (c *collector) add(e traces.Event) {
 		c.actuated(e)
 	case *traces.NodeUp, *traces.NodeDown, *traces.NodeCapacity, *traces.NodeSpeed, *traces.Note:
 		c.marked(e, t)
+	default:
+		if e.Kind().IsSpark() {
+			c.spark(e, t)
+		}
 	}
 }
 
@@ -365,6 +370,19 @@ func (c *collector) finish() *data {
 			d.grid.add(c.live[i])
 		} else {
 			d.bars[i].to = d.to
+		}
+	}
+	sparkOnly := len(d.bars) > 0
+	for i := range d.bars {
+		if b := &d.bars[i]; b.spark && b.to == unknown {
+			b.to = d.to
+		} else if !b.spark {
+			sparkOnly = false
+		}
+	}
+	for _, n := range c.header.Cluster.Nodes {
+		if sparkOnly { // hosts have no rows beside their executors
+			d.nodes[c.nodes[n.Node]].worker = false
 		}
 	}
 	c.countSlots()

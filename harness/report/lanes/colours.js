@@ -71,19 +71,27 @@ function textOn(colour) {
   return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.3 ? '#101418' : '#ffffff';
 }
 
+// sparkClass is a class of the legend where tasks of Spark are shown, too, or alone.
+function sparkClass(c, k, shown) {
+  if (!shown.some((v) => v.trial.spark)) return c;
+  const text = ['in the process of its data', 'on its node', 'in its rack', 'anywhere', 'no preference', ''][k];
+  if (shown.every((v) => v.trial.sparkAlone)) return text && { ...c, short: ['process', 'node', 'rack', 'any', 'none'][k], label: `Spark: ${text}` };
+  return text ? { ...c, label: `${c.label}; Spark: ${text}` } : c;
+}
+
 // colourings are what bars can be coloured by: the classes that the legend names, and the class
 // of an attempt.
 const colourings = {
   Locality: {
     title: 'how near a map ran to its input',
-    classes: ({ theme }) => [
+    classes: ({ theme, shown }) => [
       { short: 'cache', label: 'map, input in the node’s cache', colour: theme.read('l1') },
       { short: 'node', label: 'on the node’s disk', colour: theme.read('l2') },
       { short: 'rack', label: 'in the rack', colour: theme.read('l3') },
       { short: 'off', label: 'in another rack', colour: theme.read('l4') },
       { short: 'unknown', label: 'not known', colour: theme.axis, dots: true },
       { short: 'reduce', label: 'reduce', colour: theme.reduce, edge: true },
-    ],
+    ].map((c, k) => sparkClass(c, k, shown)).filter((c) => c),
     of: (trial, i) => (trial.isReduce(i) ? 5 : [4, 0, 1, 2, 3][trial.replica(i)]),
   },
   Job: {

@@ -2,6 +2,7 @@
 // encode.go makes them. Times are in ms; here they count from the trial's first submission.
 
 const levelNames = ['unknown', 'cache', 'node', 'rack', 'off'];
+const sparkNames = ['no preference', 'process', 'node', 'rack', 'any'];
 const outcomeNames = ['unfinished', 'succeeded', 'failed', 'killed'];
 
 async function unpack(text) {
@@ -133,6 +134,8 @@ class Trial {
     this.decisions = {
       id: column('decisionID'), before: column('decisionBefore'), reason: column('decisionReason'), outcome: column('decisionOutcome'), asked: column('decisionAsked'), bind: column('decisionBind'),
     };
+    this.spark = this.flags.some((f, i) => this.isSpark(i));
+    this.sparkAlone = this.count > 0 && this.flags.every((f, i) => this.isSpark(i));
     let decided = 0; // decisions are in the order of their attempts
     this.decision = this.flags.map((f) => ((f >> 10) & 1 ? ++decided : 0));
     const [masterFrom, masterTo] = ['masterFrom', 'masterTo'].map(times);
@@ -147,16 +150,20 @@ class Trial {
   }
 
   isReduce(i) { return (this.flags[i] & 1) === 1; }
+  isSpark(i) { return ((this.flags[i] >> 11) & 1) === 1; }
+  // level is how near to its input a map ran, or a task of Spark.
+  level(i) { return (this.isSpark(i) ? sparkNames : levelNames)[Math.min(this.replica(i), 4)]; }
   isSpeculative(i) { return (this.flags[i] & 2) === 2; }
   outcome(i) { return (this.flags[i] >> 2) & 3; }
   replica(i) { return (this.flags[i] >> 4) & 7; }
   split(i) { return (this.flags[i] >> 7) & 7; }
-  // task is what a bar is called: m7, r0, and m7.1 for a second attempt.
+  // task is what a bar is called: m7, r0, t3 of Spark, and m7.1 for a second attempt.
   task(i) {
-    return `${this.isReduce(i) ? 'r' : 'm'}${this.index[i]}${this.number[i] > 0 ? '.' + this.number[i] : ''}`;
+    return `${this.isSpark(i) ? 't' : this.isReduce(i) ? 'r' : 'm'}${this.index[i]}${this.number[i] > 0 ? '.' + this.number[i] : ''}`;
   }
   // id is Hadoop's id of the attempt without its first word.
   id(i) {
+    if (this.isSpark(i)) return `${this.jobs[this.job[i]].id}, task ${this.index[i]}.${this.number[i]}`;
     const task = `${this.jobs[this.job[i]].id.replace(/^job_/, '')}_${this.isReduce(i) ? 'r' : 'm'}_${String(this.index[i]).padStart(6, '0')}`;
     return `${task}_${this.number[i]}`;
   }

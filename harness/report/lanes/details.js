@@ -23,7 +23,7 @@ const levelWords = {
 // attemptTitle is how an attempt is called in sentences.
 function attemptTitle(trial, i) {
   const number = trial.number[i] > 0 ? `, attempt ${trial.number[i]}` : '';
-  return `${trial.isReduce(i) ? 'reduce' : 'map'} ${trial.index[i]}${number}`;
+  return `${trial.isSpark(i) ? 'task' : trial.isReduce(i) ? 'reduce' : 'map'} ${trial.index[i]}${number}`;
 }
 
 function place(trial, i) {
@@ -41,13 +41,17 @@ function facts(trial, i) {
   add('Took', exact(trial.lasts[i]));
   // Traces of other tools do not tell when containers were asked for.
   const since = { simulated: 'the submission of the job, with the start of its ApplicationMaster', imported: '' }[trial.entry.origin] ?? 'when the ApplicationMaster asked for it';
-  add('Waited', trial.waited[i] < 0 || !since ? '' : `${time(trial.waited[i])} for a container, from ${since}`);
+  if (trial.isSpark(i)) add('Waited', `${time(trial.waited[i])}, since its stage was submitted`);
+  else add('Waited', trial.waited[i] < 0 || !since ? '' : `${time(trial.waited[i])} for a container, from ${since}`);
   const ends = [trial.part1[i], trial.part2[i]].filter((p) => p > 0).map((p) => p - 1);
   const parts = trial.isReduce(i) ? (ends.length > 1 ? ['shuffle', 'sort', 'reduce and write'] : ['shuffle', 'the rest']) : ['read and map', 'merge'];
   if (ends.length) add('Phases', [...ends, trial.lasts[i]].map((end, k) => `${parts[k]} ${time(Math.max(0, end - (ends[k - 1] ?? 0)))}`).join(', '));
   add('On', `${node.name}${rack === 'no rack' ? '' : ', rack ' + rack}, lane ${trial.lane[i] + 1} of ${node.lanes}`);
   add('Job', `${job.name || 'unnamed'}, ${job.id}`);
-  if (!trial.isReduce(i)) {
+  if (trial.isSpark(i)) {
+    add('Locality', `${trial.level(i)}, as Spark counts`);
+    if (trial.shuffled[i] > 0) add('Fetched', bytes(trial.shuffled[i]));
+  } else if (!trial.isReduce(i)) {
     add('Input', levelWords[levelNames[Math.min(trial.replica(i), 4)]]);
     if (trial.split(i) > 0) add('By its split', levelNames[Math.min(trial.split(i), 4)]);
   }
@@ -63,7 +67,7 @@ function facts(trial, i) {
     if (bind[d] > 0 && !trial.isReduce(i)) add('Expected', bind[d] === 1 ? `map ${trial.index[i]}, as it came` : `map ${bind[d] - 2}, but map ${trial.index[i]} came`);
   }
   add('Error', trial.strings[trial.error[i]] ?? '');
-  add('Attempt', 'attempt_' + trial.id(i));
+  add('Attempt', (trial.isSpark(i) ? '' : 'attempt_') + trial.id(i));
   if (trial.base !== 0) add('Trace’s clock', `${moment(trial.from[i] + trial.base, 10)}, as in heddle trace`);
   return list;
 }
@@ -104,7 +108,7 @@ function showDetails(app) {
   const why = trial.why(i);
   if (why.length) {
     body.append(element('h4', {}, 'Why here'), element('ul', { class: 'lanes-why' }, why.map((s) => element('li', {}, s))));
-  } else if (trial.whyCount.length === 0 && app.reasoned) {
+  } else if (trial.whyCount.length === 0 && app.reasoned && !trial.isSpark(i)) {
     body.append(element('p', { class: 'lanes-hint' }, `This page has no reasons for this trial. On a terminal: heddle trace why FILE ${'task_' + trial.id(i).replace(/_\d+$/, '')}`));
   }
   const list = element('dl', {});
@@ -132,7 +136,7 @@ function elsewhere(app, body, trial, i) {
   const rows = [];
   const reduce = trial.isReduce(i);
   const link = (view, other, k) => {
-    const words = `${outcomeNames[other.outcome(k)] === 'succeeded' ? '' : outcomeNames[other.outcome(k)] + ', '}${place(other, k)} at ${moment(other.from[k], 10)}, ${time(other.lasts[k])}${reduce ? '' : ', ' + levelNames[Math.min(other.replica(k), 4)]}`;
+    const words = `${outcomeNames[other.outcome(k)] === 'succeeded' ? '' : outcomeNames[other.outcome(k)] + ', '}${place(other, k)} at ${moment(other.from[k], 10)}, ${time(other.lasts[k])}${reduce ? '' : ', ' + other.level(k)}`;
     return view
       ? element('button', { type: 'button', class: 'lanes-link', click: () => app.select({ view, bar: k }, true) }, words)
       : words;
@@ -155,6 +159,11 @@ function elsewhere(app, body, trial, i) {
   body.append(element('h4', {}, 'The same task'), element('dl', {}, rows.map(([name, value]) => element('div', {}, element('dt', {}, short(name, 60)), element('dd', {}, value)))));
 }
 
+// tasksOf says how many tasks a job has, or a stage of Spark.
+function tasksOf(j) {
+  return j.reduces < 0 ? (j.maps > 0 ? plural(j.maps, 'task') : 'of Spark') : `${plural(j.maps, 'map')}, ${plural(j.reduces, 'reduce')}`;
+}
+
 // picked says what is known of the job that was picked.
 function picked(app, body) {
   const trial = app.jobTrial;
@@ -163,7 +172,7 @@ function picked(app, body) {
   const list = element('dl', {});
   const add = (name, value) => list.append(element('div', {}, element('dt', {}, name), element('dd', {}, value)));
   add('Job', `${short(j.name || 'unnamed', 200)}, ${j.id}`);
-  add('Tasks', `${plural(j.maps, 'map')}, ${plural(j.reduces, 'reduce')}`);
+  add('Tasks', tasksOf(j));
   if (!Number.isNaN(j.submit)) add('Submitted', moment(j.submit, 10));
   if (!Number.isNaN(j.end)) add('Took', `${time(j.end - j.submit)}, ${outcomeNames[j.outcome] ?? 'unfinished'}`);
   body.append(element('h4', {}, `The job, in ${trial.title}`), list);
@@ -178,7 +187,7 @@ function command(trial, what) {
 // cut says how a reader comes to bars of a trial of which the page has sums only.
 function cut(app, body, trial) {
   const jobs = trial.jobs.filter((j) => j.submit >= app.from && j.submit < app.to);
-  const tasks = jobs.reduce((sum, j) => sum + j.maps + j.reduces, 0);
+  const tasks = jobs.reduce((sum, j) => sum + j.maps + Math.max(0, j.reduces), 0);
   const words = `${plural(jobs.length, 'job')} with ${plural(tasks, 'task')} ${jobs.length === 1 ? 'was' : 'were'} submitted in view`;
   if (!jobs.length) {
     body.append(element('p', { class: 'lanes-hint' }, 'No job was submitted in view.'));
@@ -227,7 +236,7 @@ function showTable(app, start = 0) {
     return element('tr', { 'aria-current': current ? 'true' : undefined },
       element('th', { scope: 'row' }, pick), element('td', {}, trial.title), element('td', {}, short(trial.jobs[trial.job[i]].name || trial.jobs[trial.job[i]].id, 60)),
       element('td', {}, short(place(trial, i), 60)), element('td', { class: 'number' }, moment(trial.from[i], 10)), element('td', { class: 'number' }, time(trial.lasts[i])),
-      element('td', {}, trial.isReduce(i) ? 'reduce' : levelNames[Math.min(trial.replica(i), 4)]), element('td', {}, outcomeNames[trial.outcome(i)]));
+      element('td', {}, trial.isReduce(i) ? 'reduce' : trial.level(i)), element('td', {}, outcomeNames[trial.outcome(i)]));
   });
   const folded = app.shown.filter((v) => v.trial.grid).map((v) => v.trial.title);
   const page = (text, from) => element('button', { type: 'button', disabled: from < 0 || from >= list.length, click: () => showTable(app, from) }, text);

@@ -167,6 +167,7 @@ const (
 	shiftReplica    = 4
 	shiftSplit      = 7
 	flagDecided     = 1 << 10
+	flagSpark       = 1 << 11
 )
 
 func flag(set bool, value int64) int64 {
@@ -190,8 +191,26 @@ func (b *block) attempts(d *data) {
 			}
 			return min(max(t-x.from, 0), x.to-x.from) + 1
 		}
-		flags := flag(x.kind == traces.Reduce, flagReduce) | flag(x.spec, flagSpeculative) | flag(x.decision > 0, flagDecided) |
-			int64(x.outcome)<<shiftOutcome | int64(x.replica)<<shiftReplica | int64(x.split)<<shiftSplit
+		flags := flag(
+			x.kind == traces.Reduce,
+			flagReduce,
+		) | flag(
+			x.spec,
+			flagSpeculative,
+		) | flag(
+			x.decision > 0,
+			flagDecided,
+		) | flag(
+			x.spark,
+			flagSpark,
+		) |
+			int64(
+				x.outcome,
+			)<<shiftOutcome | int64(
+			x.replica,
+		)<<shiftReplica | int64(
+			x.split,
+		)<<shiftSplit
 		bars = append(bars, barRow{
 			x.from, x.to - x.from, x.waited, int64(x.node), lane[i], int64(x.job), int64(x.index), int64(x.number), flags,
 			part(x.first), part(x.second), rounded(x.read), rounded(x.shuffled), rounded(x.written), x.cpuMs, int64(x.error),

@@ -325,7 +325,7 @@ function paintMarks(app, view, c) {
     const left = Math.max(app.x(before), app.gutter) + 5;
     const next = trial.ofNode[m.node].find((i) => trial.from[i] >= before);
     const room = Math.min(to, app.gutter + app.plot, next === undefined ? Infinity : app.x(trial.from[next])) - left - 4;
-    const text = m.what === 'down' ? `down${m.text ? ': ' + m.text : ''}` : m.what === 'slow' ? `slow ×${three(m.share)}` : `${share(m.share, 1)} left`;
+    const text = m.what === 'down' ? `down${m.text ? ': ' + m.text : ''}` : m.what === 'slow' ? `slow ×${three(m.share)}` : m.share > 0 ? `${share(m.share, 1)} left` : short(m.text, 60);
     c.font = `600 10px ${theme.font}`;
     if (room > 30) {
       c.fillStyle = theme.ink;

@@ -85,7 +85,7 @@ func (c *collector) countSlots() {
 	}
 	d.kindSlots = c.kindSlots(most, least)
 	for i, n := range d.nodes {
-		if n.worker {
+		if n.worker && n.slots == 0 { // an executor of Spark has as many as cores
 			d.nodes[i].slots = holds(c.sizes[i])
 		}
 	}

@@ -309,7 +309,7 @@ Object.assign(App.prototype, {
     if (at.note) return [moment(at.note.from, 10), at.note.text];
     if (at.job !== undefined) {
       const j = trial.jobs[at.job];
-      return [`${j.name || 'job'} · ${j.id}`, `${plural(j.maps, 'map')}, ${plural(j.reduces, 'reduce')}`, `${moment(j.submit, 10)} to ${Number.isNaN(j.end) ? 'after the trace' : moment(j.end, 10)}${Number.isNaN(j.end) ? '' : `, ${time(j.end - j.submit)}`}`];
+      return [`${j.name || 'job'} · ${j.id}`, tasksOf(j), `${moment(j.submit, 10)} to ${Number.isNaN(j.end) ? 'after the trace' : moment(j.end, 10)}${Number.isNaN(j.end) ? '' : `, ${time(j.end - j.submit)}`}`];
     }
     if (at.row) {
       const names = at.row.nodes.map((k) => trial.nodes[k].name);
@@ -320,7 +320,7 @@ Object.assign(App.prototype, {
     if (at.bar >= 0) {
       const i = at.bar;
       const words = [`${attemptTitle(trial, i)} of ${trial.jobs[trial.job[i]].name || trial.jobs[trial.job[i]].id}`, `${place(trial, i)}, ${moment(trial.from[i], 10)}, took ${time(trial.lasts[i])}`];
-      if (!trial.isReduce(i)) words.push(`input: ${levelNames[Math.min(trial.replica(i), 4)]}`);
+      if (!trial.isReduce(i)) words.push(`${trial.isSpark(i) ? 'locality' : 'input'}: ${trial.level(i)}`);
       if (trial.outcome(i) !== 1) words.push(outcomeNames[trial.outcome(i)]);
       const mark = trial.marks.find((m) => m.what === 'slow' && m.node === trial.node[i] && m.from < trial.to[i] && m.to > trial.from[i]);
       if (mark) words.push(`the node ${mark.text} from ${moment(mark.from, 10)}`);
