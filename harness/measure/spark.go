@@ -61,7 +61,7 @@ func (c *Collector) spark(e traces.Event) {
 	switch e := e.(type) {
 	case *traces.SparkApplication:
 		c.offered.begin(e.T)
-		j.Name, j.SubmitMs, j.submitted, j.started, j.queue = e.Name, ms(e.T), e.T, e.AMStart, e.Queue
+		j.Name, j.SubmitMs, j.submitted, j.started, j.Queue = e.Name, ms(e.T), e.T, e.AMStart, e.Queue
 		s.Version, s.end = e.Version, e.End
 		if e.End != 0 {
 			c.last = max(c.last, e.End)
@@ -223,7 +223,7 @@ func (j *Job) application() []doc.Cell {
 		used = doc.Fixed(100*s.TaskMs/s.CoreMs, 0, "%")
 	}
 	return []doc.Cell{
-		doc.Words(string(j.ID)), doc.Words(j.Name), doc.Words(j.queue), doc.Duration(j.SubmitMs), waited, lasting(j.CompletionMs),
+		doc.Words(string(j.ID)), doc.Words(j.Name), doc.Words(j.Queue), doc.Duration(j.SubmitMs), waited, lasting(j.CompletionMs),
 		doc.Words(j.Outcome.String()), doc.Count(s.Executors), doc.Count(s.Lost), doc.Count(j.Attempts.OK), doc.Count(j.Attempts.Failed),
 		doc.Count(j.Attempts.Killed), used, doc.Duration(float64(s.CPUMs)), doc.Duration(float64(s.GCMs)), doc.Duration(float64(s.FetchWaitMs)),
 		doc.Bytes(j.Bytes.Input), doc.Bytes(j.Bytes.Shuffle), doc.Bytes(s.RemoteBytes), doc.Bytes(s.SpiltBytes), doc.Bytes(j.Bytes.Output),
