@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -11,6 +12,8 @@ import (
 	"heddle/harness/compare"
 	"heddle/harness/measure"
 	"heddle/harness/results"
+	"heddle/harness/runs"
+	"heddle/traces/exchange"
 )
 
 type compareOptions struct {
@@ -25,7 +28,7 @@ func compareCommand() *cli.Command {
 	return reader(&cli.Command{
 		Name:      "compare",
 		Usage:     "compare the models of finished runs",
-		ArgsUsage: "RUN [RUN …]",
+		ArgsUsage: "RUN|TRACE [RUN|TRACE …]",
 		Description: `Prints for each workload and metric the models' means over the repeats, and how much
 models differ within repeats, with 95 % intervals: shown, just shown, or cannot tell. The
 last sentence says which was faster. Several runs count as one, unless --apart is given.
@@ -40,6 +43,9 @@ or the repeats cannot tell, the exit code is 4. --benchfmt checks none. For exam
 A condition compares run, world, trial, workload, model, reading, repeat, seed or a metric with a
 value, by = != < <= > >= or, with a regular expression, ~ !~. && and || join conditions,
 ! and parentheses do what they do in Go. Thresholds are not checked then.
+
+Of traces, in any format that heddle trace import reads, it compares the jobs, and the
+applications of Spark, of the same name: heddle compare yesterday.trace spark-events
 
 Metrics, of which completion, waiting, slowdown, lateness and distance are also there as
 .p50, .p90, .p95, .p99 and .max, such as waiting.p95:
@@ -68,6 +74,14 @@ func runCompare(c *cli.Context, o *compareOptions, dirs []string) (err error) {
 			dirs[i] = run.Dir
 		}
 	}
+	if isTrace(dirs[0]) {
+		for _, path := range dirs {
+			if !isTrace(path) {
+				return usagef("%s is a trace and %s a run; want one or the other", dirs[0], path)
+			}
+		}
+		return compareTraces(c, dirs)
+	}
 	report, err := compare.Runs(dirs, o.Options)
 	switch {
 	case err != nil:
@@ -79,6 +93,38 @@ func runCompare(c *cli.Context, o *compareOptions, dirs []string) (err error) {
 		return err
 	}
 	return withCode(exitThreshold, compare.Unmet(report.Thresholds, cmp.Or(o.CannotTell, report.CannotTell)))
+}
+
+// isTrace reports whether an argument is a trace, or a folder of such, and no run.
+func isTrace(path string) bool {
+	info, err := os.Stat(path)
+	if err != nil || !info.IsDir() {
+		return err == nil
+	}
+	_, err = runs.Open(path)
+	return errors.Is(err, runs.ErrNotRun)
+}
+
+// compareTraces compares jobs and applications of traces by their names.
+func compareTraces(c *cli.Context, paths []string) error {
+	var list []*measure.Figures
+	for _, path := range paths {
+		r, imported, err := exchange.Any(c.Context, path, nil)
+		if err != nil {
+			return err
+		}
+		if imported != nil {
+			warn(imported.LeftOut...)
+		}
+		f := measure.Of(r.Header(), r.All())
+		err = r.Err()
+		r.Close()
+		if err != nil {
+			return err
+		}
+		list = append(list, f)
+	}
+	return printDoc(c, list, compare.Applications(paths, list))
 }
 
 func metricLines() string {

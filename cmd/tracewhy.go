@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"heddle/harness/explain"
 	"heddle/harness/why"
 	"heddle/traces/printable"
 	"heddle/traces/tracefile"
@@ -20,7 +21,8 @@ func traceWhy() *cli.Command {
 nearer and whether they were full, and what the scheduler model saw when it decided.
 TASK is the id of a task or an attempt as Hadoop writes it, or a job and a letter with
 the task's number: the job may be its id or the last number of it, and may be left
-out if there is only one. For example:
+out if there is only one. A task of Spark is a stage and a number, such as s4/t2. For
+example:
 
    heddle trace why run.trace task_1795236380513_0001_m_000007
    heddle trace why run.trace 1/m7
@@ -35,9 +37,9 @@ ran, and what is not known is said.`,
 
 // whyAnswer is what "heddle trace why" prints of an attempt as JSON.
 type whyAnswer struct {
-	ID        string   `json:"id"`
-	Sentences []string `json:"sentences"`
-	*why.Explanation
+	ID               string   `json:"id"`
+	Sentences        []string `json:"sentences"`
+	*why.Explanation          // nil for a task of Spark
 }
 
 func explainTask(c *cli.Context, _ *asJSON, args []string) error {
@@ -55,7 +57,17 @@ func explainTask(c *cli.Context, _ *asJSON, args []string) error {
 		return fmt.Errorf("trace %s is a list of jobs, of which none has run; \"heddle replay --reasons --out FILE %s\" makes a "+
 			"trace of a run", path, path)
 	}
-	found, err := why.Find(&h, r.All(), args[1])
+	var found []*why.Explanation
+	var ofSpark []explain.SparkWhy
+	if explain.SparkTask.MatchString(args[1]) {
+		reader := explain.New(&h)
+		for e := range r.All() {
+			reader.Add(e)
+		}
+		ofSpark, err = reader.Why(args[1])
+	} else {
+		found, err = why.Find(&h, r.All(), args[1])
+	}
 	if rerr := r.Err(); errors.As(rerr, new(*tracefile.DamageError)) {
 		warn(rerr.Error())
 	} else if rerr != nil {
@@ -66,9 +78,13 @@ func explainTask(c *cli.Context, _ *asJSON, args []string) error {
 	}
 	answers := []whyAnswer{}
 	var text strings.Builder
+	for _, x := range ofSpark {
+		answers = append(answers, whyAnswer{x.ID, x.Sentences, nil})
+	}
 	for _, x := range found {
-		a := whyAnswer{x.Attempt.String(), x.Sentences(), x}
-		answers = append(answers, a)
+		answers = append(answers, whyAnswer{x.Attempt.String(), x.Sentences(), x})
+	}
+	for _, a := range answers {
 		printable.Fprintf(&text, "%s\n", a.ID)
 		for _, s := range a.Sentences {
 			printable.Fprintf(&text, "  %s\n", s)

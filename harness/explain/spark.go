@@ -316,9 +316,12 @@ func (a *app) value(name string) string {
 	return ""
 }
 
-// setting returns the name of a setting with its value, which is usual if the log does not have it.
+// setting returns the name of a setting with its value, or with the usual one if the log does not have it.
 func (a *app) setting(name, usual string) string {
-	return name + " (now " + cmp.Or(a.value(name), usual) + ")"
+	if value := a.value(name); value != "" {
+		return name + " (now " + value + ")"
+	}
+	return name + " (not set; " + usual + ")"
 }
 
 // sparkWords are the words of a sentence about pieces of an application.
@@ -330,8 +333,14 @@ func (w *Reader) sparkWords(steps []Step) []string {
 	}
 	a := j.app
 	words := []string{
-		"$wait", a.setting("spark.locality.wait", "3s"), "$memory", a.setting("spark.executor.memory", "1g"),
-		"$partitions", a.setting("spark.sql.shuffle.partitions", "200"), "$instances", a.setting("spark.executor.instances", "2"),
+		"$wait",
+		a.setting("spark.locality.wait", "3s"),
+		"$memory",
+		a.setting("spark.executor.memory", "1g"),
+		"$partitions",
+		a.setting("spark.sql.shuffle.partitions", "200"),
+		"$instances",
+		a.setting("spark.executor.instances", "2, or as allocated dynamically"),
 	}
 	if t := x.ran; t != nil {
 		words = append(words, "$stage", fmt.Sprintf("stage %d.%d (%s)", t.Stage, t.StageAttempt, t.stage.Name), "$spark",

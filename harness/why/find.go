@@ -140,7 +140,7 @@ func (s *search) check() error {
 	}
 	switch {
 	case len(names) == 0:
-		return errors.New("it has no jobs")
+		return errors.New("it has no jobs of MapReduce; a task of Spark is named s4/t2")
 	case len(jobs) == 0:
 		return fmt.Errorf("no job %s: %s", w.job, s.near(names))
 	case len(jobs) > 1:
