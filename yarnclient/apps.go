@@ -2,6 +2,8 @@ package yarnclient
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -30,6 +32,9 @@ type App struct {
 	LaunchedMs  int64  `wire:"launchTime"`  // time when the application's first ApplicationMaster was launched, in Unix ms
 	FinishedMs  int64  `wire:"finishedTime"`
 	Containers  int    `wire:"runningContainers"`
+	// MemorySeconds is the memory of the containers that the application has had, in MiB, times
+	// how long it had them, in s.
+	MemorySeconds int64 `wire:"memorySeconds"`
 	// Requests are the container requests of the application for which the
 	// scheduler has not allocated all containers yet.
 	Requests []ResourceRequest `wire:"resourceRequests"`
@@ -98,6 +103,21 @@ func (rm *RM) Apps(ctx context.Context, f AppFilter) ([]App, error) {
 	err := rm.c.get(ctx, request{path: "/ws/v1/cluster/apps", query: f.values()}, &apps, "apps", "app")
 	return apps, err
 }
+
+// ReadApps reads a list of applications that somebody kept of a ResourceManager's answer.
+func ReadApps(in io.Reader) (apps []App, err error) {
+	body, err := io.ReadAll(io.LimitReader(in, mostKeptBytes))
+	if err == nil {
+		err = decode(body, &apps, "apps", "app")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read list of applications: %w", err)
+	}
+	return apps, nil
+}
+
+// mostKeptBytes is how much of such a list is read: some 500,000 applications.
+const mostKeptBytes = 1 << 30
 
 // App returns an application with its container requests.
 func (rm *RM) App(ctx context.Context, id string) (App, error) {

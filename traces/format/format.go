@@ -162,10 +162,13 @@ const mostMB, mostVCores = 1 << 24, 1 << 14
 // Properties sets the sizes of a job's containers, and its slow start, from the values of its
 // properties. What they do not say stays unknown.
 func Properties(e *traces.JobSubmitted, mapMB, reduceMB, mapVCores, reduceVCores, slowStart string) {
-	e.MapMemoryBytes, e.ReduceMemoryBytes = whole(mapMB, mostMB)<<20, whole(reduceMB, mostMB)<<20
+	e.MapMemoryBytes, e.ReduceMemoryBytes = Memory(mapMB), Memory(reduceMB)
 	e.MapVCores, e.ReduceVCores = int32(whole(mapVCores, mostVCores)), int32(whole(reduceVCores, mostVCores))
 	e.SlowStart = share(slowStart)
 }
+
+// Memory returns the bytes of the MiB that a property says; 0 if it says none.
+func Memory(mb string) int64 { return whole(mb, mostMB) << 20 }
 
 // whole returns the number from 1 to most that a property says; 0 if it says none.
 func whole(property string, most int64) int64 {

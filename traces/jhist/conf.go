@@ -1,6 +1,7 @@
 package jhist
 
 import (
+	"cmp"
 	"encoding/xml"
 	"io"
 	"os"
@@ -63,6 +64,7 @@ func configured(e *traces.JobSubmitted, conf map[string]string) traces.Event {
 	if e.Priority == 0 {
 		e.Priority = format.Priority(conf["mapreduce.job.priority"])
 	}
+	e.Queue, e.User = cmp.Or(e.Queue, conf["mapreduce.job.queuename"]), cmp.Or(e.User, conf["mapreduce.job.user.name"])
 	e.MapLabel, e.ReduceLabel = conf["mapreduce.map.node-label-expression"], conf["mapreduce.reduce.node-label-expression"]
 	return &traces.Note{
 		T: e.T, Text: string(e.Job) + ": containers, slow start, priority and labels are those of the configuration file beside its history",

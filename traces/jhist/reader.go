@@ -98,13 +98,17 @@ func (r *reader) readJob() error {
 	job.Rename(r.Racks.Name)
 	racks := job.Racks()
 	r.placeHosts(job, racks)
+	conf := confOf(r.Log.File, job.ID)
 	for _, e := range Events(job, 0) {
-		if s, ok := e.(*traces.JobSubmitted); ok {
-			if note := configured(s, confOf(r.Log.File, job.ID)); note != nil {
+		switch s := e.(type) {
+		case *traces.JobSubmitted:
+			if note := configured(s, conf); note != nil {
 				if err := r.Add(note); err != nil {
 					return err
 				}
 			}
+		case *traces.JobStarted:
+			s.AMMemoryBytes = format.Memory(conf["yarn.app.mapreduce.am.resource.mb"])
 		}
 		if err := r.Add(e); err != nil {
 			return err
