@@ -17,6 +17,7 @@ import (
 
 type replayOptions struct {
 	experiment.ReplayPlan
+	queueOptions
 	Metric       []string `flag:"metric" list:"," suggest:"metrics" text:"a column for METRIC of heddle compare, or all; may be repeated" of:"METRIC" without:"makespan, mean completion, locality"`
 	Calibrate    bool     `flag:"calibrate" text:"fit a calibration to the traces and print it; do not replay" heading:"What tasks take"`
 	Runs         string   `flag:"runs" text:"keep the results as a run folder in DIR, for heddle compare" of:"DIR" without:"keep nothing" heading:"Files"`
@@ -48,7 +49,7 @@ result. For example:
 }
 
 func runReplay(c *cli.Context, o *replayOptions, files []string) (err error) {
-	switch err := o.check(); {
+	switch err := o.check(c); {
 	case err != nil:
 		return err
 	case o.Observations:
@@ -61,11 +62,7 @@ func runReplay(c *cli.Context, o *replayOptions, files []string) (err error) {
 			return err
 		}
 	}
-	written := []string{o.Out}
-	if o.Calibrate {
-		written = append(written, o.Calibration)
-	}
-	if err := absent(written...); err != nil {
+	if err := absent(o.written()...); err != nil {
 		return err
 	}
 	var metrics []measure.Metric
@@ -74,7 +71,7 @@ func runReplay(c *cli.Context, o *replayOptions, files []string) (err error) {
 			return usage(err)
 		}
 	}
-	models, err := o.Models()
+	models, queueFiles, err := o.models()
 	if err != nil {
 		return usage(err)
 	}
@@ -87,6 +84,10 @@ func runReplay(c *cli.Context, o *replayOptions, files []string) (err error) {
 	if o.Calibrate {
 		return calibrate(c, o, list)
 	}
+	cluster, err := o.cluster(c, o, list)
+	if err != nil {
+		return usage(err)
+	}
 	p.show(func() []string { return []string{"fit what tasks and Hadoop cost"} })
 	configs, note, warnings, err := o.Configs(list, models)
 	say(c, note)
@@ -98,16 +99,12 @@ func runReplay(c *cli.Context, o *replayOptions, files []string) (err error) {
 		configs[i].WithoutEvents, configs[i].Sanity, configs[i].Reasons = onlyTable(c, o), true, o.Reasons
 		configs[i].Interrupted = c.Context.Err
 	}
-	var stream *tracefile.Stream
-	if o.Out != "" {
-		if len(configs) != 1 {
-			return usagef("--out: want a single trace, model and seed; these are %d replays", len(configs))
-		}
-		if stream, err = tracefile.NewStream(filepath.Dir(o.Out)); err != nil {
-			return err
-		}
+	stream, err := o.stream(configs)
+	if err != nil {
+		return err
+	}
+	if stream != nil {
 		defer stream.Close()
-		configs[0].Record = stream.Add
 	}
 	kept.Record(configs)
 	p.watch(configs)
@@ -122,12 +119,42 @@ func runReplay(c *cli.Context, o *replayOptions, files []string) (err error) {
 		}
 	}
 	p.close()
+	if o.Against != "" {
+		return o.printWhatIf(c, list[0], cluster, queueFiles, were[0], outcomes)
+	}
 	warnOf(outcomes)
 	return printReplays(c, o, &kept, replay.Beside(were, outcomes), metrics, configs[0].Calibration)
 }
 
+// written are the files that the command writes.
+func (o *replayOptions) written() []string {
+	list := []string{o.Out, o.Page}
+	if o.Calibrate {
+		list = append(list, o.Calibration)
+	}
+	return list
+}
+
+// stream makes the only replay write its events where --out will find them; nil without --out.
+func (o *replayOptions) stream(configs []replay.Config) (*tracefile.Stream, error) {
+	if o.Out == "" {
+		return nil, nil
+	}
+	if len(configs) != 1 {
+		return nil, usagef("--out: want a single trace, model and seed; these are %d replays", len(configs))
+	}
+	stream, err := tracefile.NewStream(filepath.Dir(o.Out))
+	if err == nil {
+		configs[0].Record = stream.Add
+	}
+	return stream, err
+}
+
 // check returns an error if the options do not go together.
-func (o *replayOptions) check() error {
+func (o *replayOptions) check(c *cli.Context) error {
+	if err := o.queueOptions.check(c, o); err != nil {
+		return err
+	}
 	switch {
 	case o.Traces && !o.kept():
 		return usagef("--traces: want --runs or --run-name with it; without them nothing is kept")
@@ -185,7 +212,7 @@ func printReplays(
 // onlyTable reports whether nothing is asked for but the usual table, of which all
 // columns are known without the events of a replay.
 func onlyTable(c *cli.Context, o *replayOptions) bool {
-	return !wantsJSON(c) && o.Metric == nil && !o.kept()
+	return o.Against != "" || !wantsJSON(c) && o.Metric == nil && !o.kept()
 }
 
 func calibrate(c *cli.Context, o *replayOptions, list []*recorded.Trace) error {

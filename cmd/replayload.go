@@ -90,7 +90,7 @@ func loadTrace(
 		}
 	}
 	var t *recorded.Trace
-	if onlyTable(c, o) && !o.Follow {
+	if onlyTable(c, o) && !o.Follow && o.Against == "" {
 		var counts recorded.Counts
 		t, counts, err = recorded.ReadBrief(path, r, also)
 		figures.AddCounted(counts.Schedule, counts.Maps)

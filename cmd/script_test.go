@@ -88,6 +88,10 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	week, err := filepath.Abs("../harness/whatif/testdata/week.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
 	experiments, err := filepath.Abs("../harness/config/testdata")
 	if err != nil {
 		t.Fatal(err)
@@ -96,6 +100,7 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("RUN", lab)
+			env.Setenv("WEEK", week)
 			env.Setenv("EXPERIMENTS", experiments)
 			files, _ := filepath.Glob("../traces/jhist/testdata/*0060*.jhist")
 			history, err := os.ReadFile(files[0])

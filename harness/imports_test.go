@@ -40,7 +40,7 @@ const order = `
 	harness/results
 	harness/experiment
 	harness/compare harness/export harness/report/browsertest harness/report/lanes
-	harness/sweep harness/fidelity harness/report harness/demo
+	harness/whatif harness/sweep harness/fidelity harness/report harness/demo
 	harness/paper harness/paper/clqlmrs harness/paper/learning harness/paper/modfair harness/paper/reverse harness/paper/rhc
 	cmd cmd/heddle
 	ansible/tests ansible/tests/hosts`

@@ -28,6 +28,8 @@ type ReplayPlan struct {
 	Durations   string   `flag:"durations" key:"set" values:"recorded,modelled" text:"what tasks take" without:"modelled with --calibration, else recorded"`
 	Follow      bool     `flag:"follow" key:"set" text:"with recorded durations: offer nodes only at the times of the trace's heartbeats"`
 
+	Chains bool `flag:"chains" text:"jobs that began within 10 s after another of their user keep that time from its end"`
+
 	recorded.Change  `heading:"The cluster"`
 	config.Behaviour `heading:"The cluster"`
 }
@@ -83,6 +85,9 @@ func (o *ReplayPlan) Configs(
 			for _, seed := range seeds {
 				x := of
 				x.Trace, x.Model, x.Seed, x.Calibration, x.Modelled = t, m, seed, fitted, modelled
+				if o.Chains {
+					x.After = t.Chains()
+				}
 				if len(named) == 0 {
 					own := t.OwnBehaviour()
 					x.Actuator, x.Splits = cmp.Or(x.Actuator, own.Actuator), cmp.Or(x.Splits, own.Splits)

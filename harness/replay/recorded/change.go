@@ -138,6 +138,19 @@ func (t *Trace) container() state.Resource {
 	return largest
 }
 
+// SmallestMB returns the memory of the trace's smallest container of a task, in MB.
+func (t *Trace) SmallestMB() int32 {
+	least := int32(unknownMB)
+	for _, j := range t.Jobs {
+		for k, bytes := range [2]int64{j.MapMemoryBytes, j.ReduceMemoryBytes} {
+			if len(j.Tasks[k]) > 0 {
+				least = min(least, sizeOf(bytes, 1).MemoryMB)
+			}
+		}
+	}
+	return least
+}
+
 // Machines returns the cluster of the trace with the changes in c applied.
 func (t *Trace) Machines(c *Change) (sim.Machines, error) {
 	facts := t.Nodes

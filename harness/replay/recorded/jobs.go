@@ -54,7 +54,8 @@ type Source struct {
 	jobs     []*Job               // jobs of the trace that have tasks
 	next     int                  // index of the next job to make, in jobs or in the trace's job list
 	scratch  []state.NodeID
-	network  bool // for a job list: true: reduces fetch over the simulated network; false: fetching takes a fixed time
+	ended    map[traces.JobID]traces.Time // when jobs ended, if some wait for others
+	network  bool                         // for a job list: true: reduces fetch over the simulated network; false: fetching takes a fixed time
 }
 
 // blockKey identifies a cached copy of a block: file, offset in the file, and node.
@@ -69,15 +70,18 @@ func NewSource(c Settings, x *sim.Machines) *Source {
 	m := &Source{
 		Settings: c, machines: x, workers: map[traces.Node]bool{},
 		replicas: draw.Stream(c.Seed, "replicas"),
-		cached:   map[blockKey]bool{}, cacheUse: make([]int64, len(x.Nodes)),
+		cached:   map[blockKey]bool{}, ended: map[traces.JobID]traces.Time{}, cacheUse: make([]int64, len(x.Nodes)),
 		network: slices.ContainsFunc(x.Nodes, func(n sim.Node) bool { return n.LinkBytesPerSec > 0 }),
 	}
 	for _, j := range c.Trace.Jobs {
 		if j.HasTasks() {
 			m.jobs = append(m.jobs, j)
 		}
+		if len(c.After) > 0 {
+			m.ended[j.Job] = j.Finished
+		}
 	}
-	for _, n := range c.Trace.Nodes {
+	for _, n := range slices.Concat(c.Trace.former, c.Trace.Nodes) {
 		m.workers[n.Node] = true
 	}
 	ids := map[traces.Node]state.NodeID{}
@@ -121,6 +125,9 @@ func (m *Source) Next(x *sim.Job) bool {
 	x.SetTerms(&j.Terms)
 	if x.After = m.After[j.Job]; x.After != "" {
 		x.AfterMs = afterMs
+		if ended := m.ended[x.After]; ended > 0 && ended <= j.T {
+			x.AfterMs = (j.T - ended).Milliseconds()
+		}
 	}
 	x.MapSize, x.ReduceSize, x.AMSize = m.sizes(j)
 	m.hosts(j, x)

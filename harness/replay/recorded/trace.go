@@ -53,6 +53,7 @@ type Trace struct {
 	nodes    []traces.Node // names of the nodes; a nodeIndex is an index into this list
 	jobNames []traces.JobID
 	mishaps  mishaps
+	former   []traces.NodeFacts // workers before SetNodes
 	used     coresUsed
 	held     memoryHeld
 	most     atOnce

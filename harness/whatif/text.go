@@ -1,0 +1,298 @@
+package whatif
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"heddle/harness/compare"
+	"heddle/harness/doc"
+	"heddle/harness/measure"
+	"heddle/traces/printable"
+)
+
+// mostNamed is how many queues the first sentence names of those with a difference.
+const mostNamed = 3
+
+// p95 is the place of the 95th percentile among the parts of a change; that of the mean is 0.
+const p95 = 2
+
+// looked is the part of waits by which queues are compared first: the 95th percentile, or the mean
+// if no queue has jobs enough for an interval of that.
+func (r *Report) looked() (part int, text string) {
+	if slices.ContainsFunc(r.of(measure.ByQueue), func(g *Group) bool { return g.Waiting.Parts[p95].CI95.Bounded() }) {
+		return p95, "95th percentile"
+	}
+	return 0, "mean"
+}
+
+// headline says what changes for whom, in completion times and waits, and how sure that is.
+func (r *Report) headline() string {
+	all := r.Groups[0]
+	at, what := r.looked()
+	ends, some := r.clause(completion, 0, "complete", "sooner", "later")
+	waits, others := r.clause(waiting, at, "wait", "less", "longer")
+	text := fmt.Sprintf("With %s in place of %s, on average %s. For their first task (%s), %s.", r.New, r.Old, ends, what, waits)
+	if all.Waiting.Longer+all.Waiting.Shorter+all.Completion.Longer+all.Completion.Shorter == 0 && !some && !others {
+		text = fmt.Sprintf("Nothing changes for jobs that both accept, with %s in place of %s.", r.New, r.Old)
+	}
+	if all.New.Refused != all.Old.Refused {
+		text += fmt.Sprintf(" YARN refuses %.4g jobs, for %.4g before.", all.New.Refused, all.Old.Refused)
+	}
+	if (some || others) && !r.LeftOut.Known() {
+		text += " Other work of the cluster is "
+		if math.IsNaN(float64(r.LeftOut.HeldPct)) {
+			text += "not known"
+		} else {
+			text += percent(100-r.LeftOut.HeldPct) + " of all"
+		}
+		text += ", so none of this is shown for the cluster."
+	}
+	return text
+}
+
+// clause says how a part of a property changes by queue, in words for what jobs do, and whether
+// anything of it can be told.
+func (r *Report) clause(property, at int, do, less, more string) (text string, some bool) {
+	var told, open, same []*Group
+	part := func(g *Group) *Part { return &g.changes()[property].Parts[at] }
+	for _, g := range r.of(measure.ByQueue) {
+		switch part(g).Says {
+		case compare.Shown, compare.JustShown, InHistories:
+			told = append(told, g)
+		case compare.Equal:
+			same = append(same, g)
+		default:
+			open = append(open, g)
+		}
+	}
+	slices.SortFunc(told, func(a, b *Group) int {
+		return cmp.Or(cmp.Compare(math.Abs(part(b).difference()), math.Abs(part(a).difference())), cmp.Compare(a.Name, b.Name))
+	})
+	var parts []string
+	for _, g := range told[:min(len(told), mostNamed)] {
+		p, word := part(g), more
+		if p.difference() < 0 {
+			word = less
+		}
+		parts = append(parts, fmt.Sprintf("jobs of %s %s %s %s (%s, was %s; 95 %% interval %s to %s: %s)", name(g), do,
+			seconds(math.Abs(p.difference())), word, seconds(float64(p.New)), seconds(float64(p.Old)), signed(p.CI95[0]), signed(p.CI95[1]), p.Says))
+	}
+	if n := len(told) - mostNamed; n > 0 {
+		parts = append(parts, "it changes in "+printable.Count(n, "other queue"))
+	}
+	if len(open) > 0 {
+		parts = append(parts, fmt.Sprintf("it cannot be told whether jobs of %s %s %s or %s", names(open), do, less, more))
+	}
+	if len(same) > 0 {
+		parts = append(parts, fmt.Sprintf("jobs of %s %s as before", names(same), do))
+	}
+	return strings.Join(parts, ", "), len(told) > 0
+}
+
+// of returns the groups of a kind.
+func (r *Report) of(by string) (list []*Group) {
+	for _, g := range r.Groups {
+		if g.By == by {
+			list = append(list, g)
+		}
+	}
+	return list
+}
+
+func name(g *Group) string {
+	return cmp.Or(g.Name, map[string]string{"": "all jobs"}[g.By], "(not named)")
+}
+
+func names(list []*Group) string {
+	var all []string
+	for _, g := range list {
+		all = append(all, name(g))
+	}
+	return printable.First(mostNamed, all)
+}
+
+func seconds(s float64) string { return doc.DurationText(1000 * s) }
+
+func signed(s float64) string {
+	if s < 0 {
+		return "-" + seconds(-s)
+	}
+	return "+" + seconds(s)
+}
+
+// Doc returns the report as a document.
+func (r *Report) Doc() doc.Doc {
+	_, what := r.looked()
+	d := doc.Doc{
+		doc.Heading(r.New + " in place of " + r.Old), doc.Lead(r.Headline),
+		doc.Heading("What is left out"), doc.List(r.LeftOut.Lines),
+	}
+	for i, file := range []string{r.Old, r.New} {
+		var keys doc.List
+		for _, key := range r.files[i].NotSimulated {
+			keys = append(keys, fmt.Sprintf("%s = %s: %s", key.Name, strings.TrimSpace(key.Value), key.Why))
+		}
+		if len(keys) > 0 {
+			d = append(d, doc.Text("Keys of "+file+" that change nothing here:"), keys)
+		}
+	}
+	d = append(d, doc.Heading("By queue"), r.forest())
+	for _, n := range []int{waiting, completion, slowdown} {
+		p := measure.JobProperties()[n]
+		d = append(d, doc.Subheading(strings.ToUpper(p.Title[:1])+p.Title[1:]), r.table(n, p))
+	}
+	d = append(d, doc.Subheading("Use of the cluster, and jobs that did not succeed"), r.useTable(), doc.Heading("By user: waits, "+what),
+		r.users())
+	return append(d, doc.Heading("How sure"), doc.Text(r.how()))
+}
+
+// how says where the intervals are from.
+func (r *Report) how() string {
+	text := fmt.Sprintf("Each of %s is simulated under both files with the same seed (%s), and compared with itself. Intervals are of %s "+
+		"of %.4g h: how much the difference would be in other such times. Jobs of one block depend on each other; what carries over to the "+
+		"next block widens the interval (jackknife of blocks, adjusted for the correlation of neighbours). All queues of a table, and all "+
+		"users, hold together (Bonferroni). %s: as large a difference comes by chance in 5 of 100 cases or more. A percentile has an "+
+		"interval if %d jobs are beyond it.",
+		printable.Count(r.Jobs, "job"), printable.Count(r.Seeds, "seed"), printable.Count(r.Blocks, "block"), r.BlockHours,
+		compare.CannotTell, beyond)
+	if !r.LeftOut.Known() {
+		text += fmt.Sprintf(" %s: chance does not explain it, but the jobs had less than %d %% of the cluster's container-hours, or it is not "+
+			"known how much.", InHistories, mostlyHeld)
+	}
+	return text
+}
+
+// cells are the figures of a part: as recorded, under both files, and the difference.
+func (p *Part) cells(unit string, recorded bool) (row []doc.Cell) {
+	if recorded {
+		row = append(row, doc.Number(float64(p.Recorded), unit))
+	}
+	says := doc.Words(p.Says)
+	if p.Says == compare.Shown {
+		says = says.In(map[bool]doc.Tone{true: doc.Good, false: doc.Bad}[p.difference() < 0])
+	}
+	return append(row, doc.Number(float64(p.Old), unit), doc.Number(float64(p.New), unit),
+		doc.Difference(p.difference(), p.CI95[0], p.CI95[1], unit).Rounded(map[string]int{"s": 1, "x": 2}[unit]), says)
+}
+
+// columns are those of cells behind the given ones.
+func (r *Report) columns(first ...string) []string {
+	if r.recorded() {
+		first = append(first, "recorded")
+	}
+	return append(first, "old", "new", "difference", "")
+}
+
+// recorded reports whether it is known how the jobs ran.
+func (r *Report) recorded() bool {
+	return !math.IsNaN(float64(r.Groups[0].Completion.Parts[0].Recorded))
+}
+
+// table has the parts of a property by group, all jobs last.
+func (r *Report) table(n int, p *measure.Property) *doc.Table {
+	t := &doc.Table{Name: p.Title, Columns: r.columns("queue", "jobs", "longer", "shorter", "of")}
+	for _, g := range append(r.of(measure.ByQueue), r.Groups[0]) {
+		c := g.changes()[n]
+		for i := range c.Parts {
+			row := []doc.Cell{doc.Words(name(g)), doc.Count(c.Jobs / r.Seeds), doc.Count(c.Longer / r.Seeds), doc.Count(c.Shorter / r.Seeds)}
+			if i > 0 {
+				row = []doc.Cell{doc.Words(""), doc.Words(""), doc.Words(""), doc.Words("")}
+			}
+			t.Add(append(append(row, doc.Words(c.Parts[i].Of)), c.Parts[i].cells(p.Unit, r.recorded())...)...)
+		}
+	}
+	return t
+}
+
+// forest draws the differences of waits by queue.
+func (r *Report) forest() *doc.Forest {
+	nan := math.NaN()
+	part, what := r.looked()
+	f := &doc.Forest{
+		Name: "waits", Title: "Waits, " + what + ": " + r.New + " minus " + r.Old, Shared: true, What: "queue",
+		Ours: "difference, 95 %",
+	}
+	for _, g := range r.of(measure.ByQueue) {
+		p := &g.Waiting.Parts[part]
+		f.Rows = append(f.Rows, doc.ForestRow{
+			Name: name(g), Unit: "s", Ours: doc.Point{Value: p.difference(), Lo: p.CI95[0], Hi: p.CI95[1]}, Verdict: p.Says,
+			Asked: nan, Published: nan, Room: doc.Point{Value: nan},
+		})
+	}
+	return f
+}
+
+// useTable has what queues used of the cluster beside what they are guaranteed, and what became
+// of their jobs. Columns without any figure are left out.
+func (r *Report) useTable() *doc.Table {
+	t := &doc.Table{Name: "use of queues, and jobs that did not succeed", Columns: []string{"queue"}}
+	list := append(r.of(measure.ByQueue), r.Groups[0])
+	rows := make([][]doc.Cell, len(list))
+	for i, g := range list {
+		rows[i] = []doc.Cell{doc.Words(name(g))}
+	}
+	for _, c := range []struct {
+		name, unit string
+		always     bool
+		of         func(t *Totals) float64
+	}{
+		{"used", "%", true, func(t *Totals) float64 { return t.UsedPct }},
+		{"refused", "", false, func(t *Totals) float64 { return t.Refused }},
+		{"not succeeded", "", false, func(t *Totals) float64 { return t.NotSucceeded }},
+		{"missed limits", "", false, func(t *Totals) float64 { return t.Missed }},
+		{"killed attempts", "", false, func(t *Totals) float64 { return t.Killed }},
+	} {
+		if !c.always && c.of(&r.Groups[0].Old)+c.of(&r.Groups[0].New) == 0 {
+			continue
+		}
+		if c.always {
+			t.Columns = append(t.Columns, "old share", "old "+c.name, "new share", "new "+c.name)
+		} else {
+			t.Columns = append(t.Columns, "old "+c.name, "new "+c.name)
+		}
+		for i, g := range list {
+			for side, totals := range []*Totals{&g.Old, &g.New} {
+				if c.always {
+					rows[i] = append(rows[i], r.share(side, g.Name))
+				}
+				rows[i] = append(rows[i], doc.Number(c.of(totals), c.unit).Short())
+			}
+		}
+	}
+	for _, row := range rows {
+		t.Add(row...)
+	}
+	return t
+}
+
+// share is what a queue is guaranteed, and what it may use at most, under one side.
+func (r *Report) share(side int, queue string) doc.Cell {
+	q, err := r.files[side].Leaf(queue)
+	if err != nil {
+		q, err = r.files[side].Leaf("root." + queue)
+	}
+	if err != nil {
+		return doc.Words("-")
+	}
+	s := r.files[side].Shares(r.LeftOut.total)[q.Index]
+	most := 100 * float64(s.Most.MemoryMB) / float64(r.LeftOut.total.MemoryMB)
+	return doc.Span(100*float64(s.Part), most, "%")
+}
+
+// mostUsers is how many users a table has.
+const mostUsers = 50
+
+// users has the waits of users, those with the most jobs first.
+func (r *Report) users() doc.Part {
+	list := r.of(byUser)
+	part, _ := r.looked()
+	slices.SortStableFunc(list, func(a, b *Group) int { return cmp.Compare(b.Jobs, a.Jobs) })
+	t := &doc.Table{Name: "waits of users", Columns: r.columns("user", "jobs")}
+	for _, g := range list[:min(len(list), mostUsers)] {
+		t.Add(append([]doc.Cell{doc.Words(name(g)), doc.Count(g.Jobs)}, g.Waiting.Parts[part].cells("s", r.recorded())...)...)
+	}
+	return t
+}

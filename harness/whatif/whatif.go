@@ -1,0 +1,333 @@
+// Package whatif says what another configuration of YARN's queues changes for the jobs of a
+// trace: replays under the old and the new file, job by job, by queue and by user, with
+// intervals over blocks of time, since waits of one hour depend on each other. What the trace
+// does not hold of its cluster stands before the result, and decides what is called shown.
+package whatif
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"heddle/harness/compare"
+	"heddle/harness/measure"
+	"heddle/harness/queues"
+	"heddle/harness/stats"
+	"heddle/traces"
+)
+
+// Side is one of the two configurations, and what became of the jobs under it.
+type Side struct {
+	Name    string
+	Figures []*measure.Figures // one of each seed, in the same order on both sides
+	Queues  *queues.File
+}
+
+// Report is the answer. Its JSON keys are stable.
+type Report struct {
+	New      string `json:"queues"`
+	Old      string `json:"against"`
+	Headline string `json:"headline"`
+	Jobs     int    `json:"jobs"`
+	Seeds    int    `json:"seeds"`
+	// Blocks of BlockHours each are what the intervals are computed from.
+	Blocks     int      `json:"blocks"`
+	BlockHours float64  `json:"blockHours"`
+	LeftOut    LeftOut  `json:"leftOut"`
+	Groups     []*Group `json:"groups"` // all jobs, then by queue and by user
+
+	files [2]*queues.File
+}
+
+// Group is the jobs of a queue or a user.
+type Group struct {
+	By         string `json:"by,omitempty"`
+	Name       string `json:"name,omitempty"`
+	Jobs       int    `json:"jobs"`
+	Old        Totals `json:"against"`
+	New        Totals `json:"queues"`
+	Waiting    Change `json:"waiting"`
+	Completion Change `json:"completion"`
+	Slowdown   Change `json:"slowdown"`
+
+	// Refusals are why YARN refuses jobs under the new file alone.
+	Refusals []string `json:"refusals,omitempty"`
+}
+
+// mostRefusals is how many such reasons are kept.
+const mostRefusals = 5
+
+// Places of properties in the order of measure.JobProperties.
+const (
+	completion = iota
+	waiting
+	slowdown
+)
+
+// changes are the group's changes by property, in the order of measure.JobProperties.
+func (g *Group) changes() [3]*Change {
+	return [...]*Change{&g.Completion, &g.Waiting, &g.Slowdown}
+}
+
+// Totals count what became of the jobs of a group under one side, as the mean of the seeds.
+type Totals struct {
+	Refused      float64 `json:"refused"` // by YARN, at their submission
+	NotSucceeded float64 `json:"notSucceeded"`
+	Deadlines    float64 `json:"deadlines,omitempty"` // jobs that have one
+	Missed       float64 `json:"missed,omitempty"`
+	Killed       float64 `json:"killedAttempts"`
+	UsedPct      float64 `json:"usedPct"` // of the memory of all nodes, from the first submission to the last end
+}
+
+// Change is how a property of the jobs of a group changes, of those that succeed under both.
+type Change struct {
+	Jobs    int    `json:"jobs"`
+	Longer  int    `json:"longer"`  // jobs of which it grows by more than 1 s, or a tenth
+	Shorter int    `json:"shorter"` // and falls so
+	Parts   []Part `json:"parts"`
+}
+
+// Part is the mean or a percentile of a property: as recorded, under each side, and the
+// difference.
+type Part struct {
+	Of       string         `json:"of"`
+	Recorded compare.Number `json:"recorded"`
+	Old      compare.Number `json:"old"`
+	New      compare.Number `json:"new"`
+	// CI95 is the interval of New - Old, and P its p-value, for all groups of a kind together.
+	CI95 compare.Interval `json:"ci95"`
+	P    compare.Number   `json:"p"`
+	Says string           `json:"says"`
+
+	test stats.Comparison
+}
+
+// difference returns the new value minus the old one.
+func (p *Part) difference() float64 { return float64(p.New - p.Old) }
+
+// percents are the percentiles of the parts behind the mean; percentile 50 is half of the jobs.
+var percents = []int{50, 95, 99}
+
+// beyond is how many jobs of a group have to be beyond a percentile for it to have an interval.
+const beyond = 5
+
+// pair is a job under both sides, in the order of measure.JobProperties; not a number: not known.
+type pair struct {
+	block    int
+	old, new [3]float64
+}
+
+// New compares two sides, whose figures are of replays of one trace.
+func New(old, new Side, recorded *measure.Figures, left LeftOut) (*Report, error) {
+	r := &Report{
+		Old: old.Name, New: new.Name, LeftOut: left, Seeds: len(old.Figures),
+		files: [2]*queues.File{old.Queues, new.Queues},
+	}
+	if len(old.Figures) == 0 || len(old.Figures) != len(new.Figures) {
+		return nil, fmt.Errorf("compare queues: %d and %d replays, want as many of each", len(old.Figures), len(new.Figures))
+	}
+	r.Jobs = len(old.Figures[0].JobList)
+	block := r.divide(old.Figures[0].JobList)
+	groups := map[[2]string]*grouped{}
+	of := func(by, name string) *grouped {
+		g := groups[[2]string{by, name}]
+		if g == nil {
+			g = &grouped{Group: &Group{By: by, Name: name}}
+			groups[[2]string{by, name}] = g
+			r.Groups = append(r.Groups, g.Group)
+		}
+		return g
+	}
+	all := of("", "")
+	for i := range old.Figures {
+		a, b := old.Figures[i].JobList, new.Figures[i].JobList
+		if len(a) != r.Jobs || len(b) != r.Jobs {
+			return nil, fmt.Errorf("compare queues: replays of %d, %d and %d jobs, want the same ones", r.Jobs, len(a), len(b))
+		}
+		for k := range a {
+			if a[k].ID != b[k].ID {
+				return nil, fmt.Errorf("compare queues: job %d is %s under %s and %s under %s", k, a[k].ID, old.Name, b[k].ID, new.Name)
+			}
+			p := pair{block: block(a[k])}
+			for n, property := range measure.JobProperties() {
+				p.old[n], p.new[n] = valueOf(property, a[k]), valueOf(property, b[k])
+			}
+			for _, g := range []*grouped{all, of(measure.ByQueue, r.queue(a[k].Queue)), of(byUser, a[k].User)} {
+				g.add(p, a[k], b[k])
+			}
+		}
+	}
+	if recorded != nil {
+		for _, j := range recorded.JobList {
+			for _, g := range []*grouped{all, of(measure.ByQueue, r.queue(j.Queue)), of(byUser, j.User)} {
+				g.ran(j)
+			}
+		}
+	}
+	r.finish(groups, old.Figures, new.Figures)
+	return r, nil
+}
+
+// queue returns the path of the queue that a job was submitted to, without the root. A name
+// that neither file knows stays.
+func (r *Report) queue(name string) string {
+	for _, f := range r.files {
+		if q, err := f.Leaf(name); err == nil {
+			name = q.Path
+			break
+		}
+	}
+	return strings.TrimPrefix(name, "root.")
+}
+
+// byUser divides jobs by who submitted them.
+const byUser = "user"
+
+func valueOf(p *measure.Property, j *measure.Job) float64 {
+	if v, ok := p.Of(j); ok {
+		return v
+	}
+	return math.NaN()
+}
+
+// Blocks are of whole days if there are 6 of them, and as many as give at most mostBlocks
+// blocks, beyond which intervals gain nothing; else the fewest of these hours that do.
+const mostBlocks = 30
+
+var blockHours = []float64{1, 2, 3, 4, 6, 8, 12}
+
+// divide chooses the blocks, and returns the block of a job.
+func (r *Report) divide(jobs []*measure.Job) func(*measure.Job) int {
+	first, last := math.Inf(1), 0.0
+	for _, j := range jobs {
+		first, last = min(first, j.SubmitMs), max(last, j.SubmitMs)
+	}
+	hours := (last - first) / 3_600_000
+	if days := hours / 24; days > stats.MinBlocks-0.5 {
+		r.BlockHours = 24 * max(1, math.Ceil(days/mostBlocks))
+	} else {
+		r.BlockHours = blockHours[max(0, slices.IndexFunc(blockHours, func(h float64) bool { return hours/h <= mostBlocks }))]
+	}
+	r.Blocks = int(hours/r.BlockHours) + 1
+	block := func(j *measure.Job) int { return min(int((j.SubmitMs-first)/3_600_000/r.BlockHours), r.Blocks-1) }
+	late := 0
+	for _, j := range jobs {
+		if block(j) == r.Blocks-1 {
+			late++
+		}
+	}
+	if r.Blocks > 1 && 2*late*r.Blocks < len(jobs) { // too few jobs for a block of their own
+		r.Blocks--
+	}
+	return block
+}
+
+// grouped is a group, and its jobs.
+type grouped struct {
+	*Group
+	pairs []pair
+	was   [3][]value // what was recorded, by property
+	used  [2]float64 // MiB times ms
+}
+
+func (g *grouped) add(p pair, a, b *measure.Job) {
+	g.pairs = append(g.pairs, p)
+	for i, j := range []*measure.Job{a, b} {
+		t := []*Totals{&g.Old, &g.New}[i]
+		g.used[i] += float64(j.UsedMiBMs)
+		t.Killed += float64(j.Attempts.Killed)
+		if j.Refused != "" {
+			t.Refused++
+			if i == 1 && a.Refused == "" && !slices.Contains(g.Refusals, j.Refused) && len(g.Refusals) < mostRefusals {
+				g.Refusals = append(g.Refusals, j.Refused)
+			}
+		}
+		if j.Outcome != traces.Succeeded {
+			t.NotSucceeded++
+		}
+		if j.DeadlineMs > 0 {
+			t.Deadlines++
+			if j.Outcome != traces.Succeeded || j.CompletionMs > float64(j.DeadlineMs) {
+				t.Missed++
+			}
+		}
+	}
+}
+
+func (g *grouped) ran(j *measure.Job) {
+	for n, p := range measure.JobProperties() {
+		if v := valueOf(p, j); !math.IsNaN(v) {
+			g.was[n] = append(g.was[n], value{v: v})
+		}
+	}
+}
+
+// finish computes the figures of all groups.
+func (r *Report) finish(groups map[[2]string]*grouped, old, new []*measure.Figures) {
+	whole := [2]float64{}
+	for i, list := range [][]*measure.Figures{old, new} {
+		for _, f := range list {
+			used := 0.0
+			for _, j := range f.JobList {
+				used += float64(j.UsedMiBMs)
+			}
+			whole[i] += used / (f.UtilisationPct / 100)
+		}
+	}
+	kind := map[string]int{"": 0, measure.ByQueue: 1, byUser: 2}
+	slices.SortFunc(r.Groups, func(a, b *Group) int {
+		return cmp.Or(cmp.Compare(kind[a.By], kind[b.By]), cmp.Compare(a.Name, b.Name))
+	})
+	r.Groups = slices.DeleteFunc(r.Groups, func(g *Group) bool { return len(groups[[2]string{g.By, g.Name}].pairs) == 0 })
+	for _, g := range r.Groups {
+		x, seeds := groups[[2]string{g.By, g.Name}], float64(r.Seeds)
+		g.Jobs = len(x.pairs) / r.Seeds
+		for i, t := range []*Totals{&g.Old, &g.New} {
+			for _, v := range []*float64{&t.Refused, &t.NotSucceeded, &t.Deadlines, &t.Missed, &t.Killed} {
+				*v /= seeds
+			}
+			if t.UsedPct = 100 * x.used[i] / whole[i]; !(t.UsedPct >= 0) {
+				t.UsedPct = 0
+			}
+		}
+		for n, c := range g.changes() {
+			*c = x.change(n)
+		}
+	}
+	for by := range kind {
+		var of []*Group
+		for _, g := range r.Groups {
+			if g.By == by {
+				of = append(of, g)
+			}
+		}
+		r.judge(of)
+	}
+	r.Headline = r.headline()
+}
+
+// judge says what can be told of the differences of groups that are looked at together.
+func (r *Report) judge(list []*Group) {
+	for n := range measure.JobProperties() {
+		for part := range len(percents) + 1 {
+			var tests []stats.Comparison
+			for _, g := range list {
+				tests = append(tests, g.changes()[n].Parts[part].test)
+			}
+			for i, t := range stats.Together(tests) {
+				p := &list[i].changes()[n].Parts[part]
+				p.CI95, p.P = compare.Interval{t.Lo, t.Hi}, compare.Number(t.P)
+				as := compare.Pair{DiffPct: compare.Number(p.difference()), CI95Pct: p.CI95, P: p.P, Runs: t.N}
+				if p.Says = as.Says(); !r.LeftOut.Known() && (p.Says == compare.Shown || p.Says == compare.JustShown) {
+					p.Says = InHistories
+				}
+			}
+		}
+	}
+}
+
+// InHistories is said of a difference that chance does not explain, if too much of what the
+// cluster ran is not known.
+const InHistories = "in these histories alone"

@@ -1,0 +1,296 @@
+package whatif
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"heddle/harness/compare"
+	"heddle/harness/config"
+	"heddle/harness/measure"
+	"heddle/harness/queues"
+	"heddle/harness/replay"
+	"heddle/harness/replay/calibration"
+	"heddle/harness/replay/recorded"
+	"heddle/traces"
+	"heddle/traces/swim"
+	"heddle/yarnclient"
+)
+
+const second = traces.Time(1e9)
+
+// week is a trace of 7 days on one node with room for ten maps. Each day, ten jobs of one map
+// come to the queue etl at once, and one to adhoc a minute later. A map takes 600 s, on each
+// day a second more.
+func week(t *testing.T) *recorded.Trace {
+	t.Helper()
+	h := traces.Header{Format: 1, Origin: traces.Measured, Cluster: traces.ClusterFacts{Nodes: []traces.NodeFacts{
+		{Node: "a", Rack: "/r", MemoryBytes: 10 << 30, VCores: 100, Worker: true},
+	}}}
+	var events []traces.Event
+	for d := range 7 {
+		for i := range 11 {
+			at, queue := traces.Time(d)*day, "etl"
+			if i == 10 {
+				at, queue = at+60*second, "root.adhoc"
+			}
+			id := traces.JobID(fmt.Sprintf("job_1_%04d", 11*d+i))
+			m := traces.Task{Job: id, Kind: traces.Map}
+			end := at + traces.Time(605+d)*second
+			events = append(
+				events,
+				&traces.JobSubmitted{T: at, Job: id, Queue: queue, User: "u", Maps: 1, MapMemoryBytes: 1 << 30, MapVCores: 1},
+				&traces.JobStarted{T: at + 4*second, Job: id, AMNode: "master", AMMemoryBytes: 1 << 30},
+				&traces.TaskScheduled{T: at + 4*second, Task: m},
+				&traces.AttemptStarted{T: at + 5*second, Attempt: traces.Attempt{Task: m}, Node: "a"},
+				&traces.AttemptFinished{T: end, Attempt: traces.Attempt{Task: m}, Outcome: traces.Succeeded, Counters: traces.NoCounters},
+				&traces.JobFinished{T: end + second, Job: id, Outcome: traces.Succeeded, Counters: traces.NoCounters},
+			)
+		}
+	}
+	slices.SortStableFunc(events, traces.Compare)
+	x, err := recorded.New("by hand", h, slices.Values(events))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// queuesOf reads a file of queues from lines of key=value.
+func queuesOf(t *testing.T, lines ...string) *queues.File {
+	t.Helper()
+	f, err := queues.Read(strings.NewReader(strings.Join(lines, "\n")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// sideOf replays a trace under a file.
+func sideOf(t *testing.T, x *recorded.Trace, name string, f *queues.File, change recorded.Change, seeds ...uint64) Side {
+	t.Helper()
+	s := Side{Name: name, Queues: f}
+	for _, seed := range seeds {
+		list, err := replay.Outcomes([]replay.Config{{
+			Trace: x, Model: config.Model{Model: "capacity", Params: map[string]string{"queues": f.String()}}, Seed: seed,
+			Behaviour: config.Behaviour{Actuator: config.ActuatorNone}, Calibration: &calibration.Calibration{}, WithoutEvents: true, Change: change,
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Figures = append(s.Figures, list[0].Figures)
+	}
+	return s
+}
+
+// half lets etl have half of the cluster at most.
+var half = []string{
+	"root.queues=etl,adhoc,spare", "root.etl.capacity=40", "root.adhoc.capacity=40", "root.spare.capacity=20",
+	"root.etl.maximum-capacity=50", "root.etl.user-limit-factor=10",
+}
+
+func compared(t *testing.T, x *recorded.Trace, old, new Side, c Cluster) *Report {
+	t.Helper()
+	r, err := New(old, new, nil, NewLeftOut(x, &c, &traces.ClusterFacts{Nodes: x.Nodes}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func group(t *testing.T, r *Report, by, name string) *Group {
+	t.Helper()
+	i := slices.IndexFunc(r.Groups, func(g *Group) bool { return g.By == by && g.Name == name })
+	if i < 0 {
+		t.Fatalf("no group %s %s", by, name)
+	}
+	return r.Groups[i]
+}
+
+// TestByHand lets etl have all of the cluster in place of half. Under the old file five of its
+// ten maps run at once, and five wait for the first ones to end: 600 to 606 s. Under the new
+// file none waits, but the job of adhoc does, which came a minute later and found room before.
+func TestByHand(t *testing.T) {
+	x := week(t)
+	old := sideOf(t, x, "old.xml", queuesOf(t, half...), recorded.Change{}, 1)
+	whole := append(slices.Clone(half), "root.etl.maximum-capacity=100")
+	r := compared(t, x, old, sideOf(t, x, "new.xml", queuesOf(t, whole...), recorded.Change{}, 1), Cluster{OthersPct: 0})
+	etl, adhoc := group(t, r, measure.ByQueue, "etl"), group(t, r, measure.ByQueue, "adhoc")
+	if r.Jobs != 77 || r.Blocks != 7 || r.BlockHours != 24 || etl.Jobs != 70 || adhoc.Jobs != 7 {
+		t.Errorf("%d jobs in %d blocks of %v h, %d and %d; want 77 in 7 of 24 h, 70 and 7", r.Jobs, r.Blocks, r.BlockHours, etl.Jobs, adhoc.Jobs)
+	}
+	const beats = 5.0 // s, in which a container comes with a heartbeat, and its task with another
+	mean, longest := &etl.Waiting.Parts[0], &etl.Waiting.Parts[p95]
+	if d := -mean.difference(); !(d >= 300-beats && d <= 303+beats) || mean.Says != compare.Shown {
+		t.Errorf("mean wait of etl: %v s shorter, %s; want half of 600 to 606 s, shown", d, mean.Says)
+	}
+	if d := -longest.difference(); !(d >= 600-beats && d <= 606+beats) {
+		t.Errorf("95th percentile of waits of etl: %v s shorter, want 600 to 606", d)
+	}
+	if longest.Says != compare.CannotTell {
+		t.Errorf("95th percentile of 70 jobs: %s; want no interval, since 3 jobs are beyond it", longest.Says)
+	}
+	if c := etl.Waiting; c.Shorter != 35 || c.Longer != 0 {
+		t.Errorf("%d jobs wait shorter and %d longer; want the five of each day that waited", c.Shorter, c.Longer)
+	}
+	if p := &adhoc.Waiting.Parts[0]; !(p.difference() >= 540-beats && p.difference() <= 546+beats) || p.Says != compare.Shown {
+		t.Errorf("adhoc: %v s longer, %s; want 540 to 546 s, shown: until the first map of etl has ended", p.difference(), p.Says)
+	}
+	// Ten maps of 1 GiB for 603 s on average, of 10 GiB from the first submission to the last end.
+	span := 6*86400.0 + 4 + 606
+	if used := etl.New.UsedPct; math.Abs(used-100*603*7/span) > 0.02 {
+		t.Errorf("etl uses %v %% of the cluster, want %v", used, 100*603*7/span)
+	}
+	if !strings.Contains(r.Headline, "on average jobs of adhoc complete 9m4s later") ||
+		!strings.Contains(r.Headline, "For their first task (mean), jobs of adhoc wait 9m4s longer") {
+		t.Errorf("headline %q", r.Headline)
+	}
+	for _, part := range r.Doc() {
+		if part == nil {
+			t.Error("an empty part of the document")
+		}
+	}
+}
+
+// TestControls compares files between which no job can tell a difference: the same one, and one
+// with another limit of a queue that nobody uses. Nothing differs, of any group and property.
+func TestControls(t *testing.T) {
+	x := week(t)
+	old := sideOf(t, x, "old.xml", queuesOf(t, half...), recorded.Change{}, 1, 2)
+	for name, lines := range map[string][]string{
+		"the same":                    half,
+		"of a queue that nobody uses": append(slices.Clone(half), "root.spare.maximum-capacity=30", "root.spare.user-limit-factor=3"),
+	} {
+		r := compared(t, x, old, sideOf(t, x, "new.xml", queuesOf(t, lines...), recorded.Change{}, 1, 2), Cluster{OthersPct: 0})
+		for _, g := range r.Groups {
+			for _, c := range g.changes() {
+				for _, p := range c.Parts {
+					if p.Says != compare.Equal || c.Longer+c.Shorter > 0 {
+						t.Errorf("%s: %s %s, %s: %+v", name, g.By, g.Name, p.Of, p)
+					}
+				}
+			}
+		}
+		if !strings.HasPrefix(r.Headline, "Nothing changes") {
+			t.Errorf("%s: %s", name, r.Headline)
+		}
+	}
+}
+
+// TestRefused takes a queue away: YARN refuses its jobs, and the report says why.
+func TestRefused(t *testing.T) {
+	x := week(t)
+	old := sideOf(t, x, "old.xml", queuesOf(t, half...), recorded.Change{}, 1)
+	new := sideOf(t, x, "new.xml", queuesOf(t, "root.queues=etl,spare", "root.etl.capacity=80", "root.spare.capacity=20"), recorded.Change{}, 1)
+	r := compared(t, x, old, new, Cluster{OthersPct: 0})
+	g := group(t, r, measure.ByQueue, "adhoc")
+	if g.New.Refused != 7 || g.Old.Refused != 0 || len(g.Refusals) == 0 || g.Waiting.Jobs != 0 {
+		t.Errorf("%+v; want 7 jobs refused, with the reason, and no wait", g)
+	}
+	if !strings.Contains(r.Headline, "YARN refuses 7 jobs") {
+		t.Errorf("headline %q", r.Headline)
+	}
+}
+
+// TestLeftOut holds what is said to be left out against what is put in.
+func TestLeftOut(t *testing.T) {
+	x := week(t)
+	x.Header.StartUnixNs = 1e18
+	nan := math.NaN()
+	apps := []yarnclient.App{
+		{ID: "application_1_0000", State: "FINISHED", StartedMs: 1e12 + 1, FinishedMs: 1e12 + 1000, MemorySeconds: 300},
+		{ID: "application_2_0000", State: "FINISHED", StartedMs: 1e12 + 1, MemorySeconds: 100},
+		{ID: "application_2_0001", State: "FAILED", StartedMs: 1e12 + 1, FinishedMs: 1e12 + 2},
+		{ID: "application_2_0002", State: "FINISHED", StartedMs: 1, FinishedMs: 2, MemorySeconds: 1e6}, // before the trace
+	}
+	for name, c := range map[string]struct {
+		cluster Cluster
+		held    float64
+		known   bool
+		says    []string
+	}{
+		"nothing known": {Cluster{OthersPct: nan}, nan, false, []string{"not known. What else ran", "how many there were is not known"}},
+		"told":          {Cluster{OthersPct: 10}, 90, true, []string{"90 % are of these jobs, as --others says"}},
+		"little":        {Cluster{OthersPct: 11}, 89, false, []string{"89 %"}},
+		"listed": {Cluster{OthersPct: nan, Apps: apps}, 75, false, []string{
+			"75 % are of these jobs, 1 of the 3 applications", "before they had a container, as rejected ones: 1 of",
+		}},
+	} {
+		l := NewLeftOut(x, &c.cluster, &traces.ClusterFacts{Nodes: x.Nodes})
+		text := strings.Join(l.Lines, "\n")
+		if got := float64(l.HeldPct); got != c.held && !(math.IsNaN(got) && math.IsNaN(c.held)) || l.Known() != c.known {
+			t.Errorf("%s: holds %v %%, known: %t; want %v, %t", name, got, l.Known(), c.held, c.known)
+		}
+		for _, want := range c.says {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: want %q in\n%s", name, want, text)
+			}
+		}
+	}
+}
+
+// TestNotCalledShown says of the difference that TestByHand shows that it is one of the
+// histories, if it is not known what else the cluster ran.
+func TestNotCalledShown(t *testing.T) {
+	x := week(t)
+	old := sideOf(t, x, "old.xml", queuesOf(t, half...), recorded.Change{}, 1)
+	new := sideOf(t, x, "new.xml", queuesOf(t, append(slices.Clone(half), "root.etl.maximum-capacity=100")...), recorded.Change{}, 1)
+	r := compared(t, x, old, new, Cluster{OthersPct: math.NaN()})
+	if p := group(t, r, measure.ByQueue, "etl").Waiting.Parts[0]; p.Says != InHistories {
+		t.Errorf("%+v, want %q", p, InHistories)
+	}
+	for _, g := range r.Groups {
+		for _, c := range g.changes() {
+			for _, p := range c.Parts {
+				if p.Says == compare.Shown || p.Says == compare.JustShown {
+					t.Errorf("%s %s: %+v", g.By, g.Name, p)
+				}
+			}
+		}
+	}
+}
+
+// TestSeedsDoNotWin replays a day of a public list under one file with two seeds, by which the
+// times of tasks differ: nothing of it may be shown.
+func TestSeedsDoNotWin(t *testing.T) {
+	const path = "../../../shared/data/swim/FB-2009_samples_24_times_1hr_0.tsv"
+	in, err := os.Open(path)
+	if err != nil {
+		t.Skip("the public list is not here:", err)
+	}
+	defer in.Close()
+	rules := traces.DefaultListRules
+	h := traces.Header{Format: traces.ListFormatVersion, Origin: traces.Imported, List: &rules}
+	var events []traces.Event
+	for j, err := range swim.Read(in) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if j.Queue, j.User = "adhoc", fmt.Sprint("u", len(events)%5); j.InputBytes > 1<<30 {
+			j.Queue = "etl"
+		}
+		events = append(events, &j)
+	}
+	x, err := recorded.New("a day", h, slices.Values(events))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, change := queuesOf(t, half...), recorded.Change{Nodes: 60, Slots: 2}
+	r := compared(t, x, sideOf(t, x, "old.xml", f, change, 1), sideOf(t, x, "new.xml", f, change, 2), Cluster{OthersPct: 0})
+	t.Log(r.Headline)
+	if r.BlockHours != 1 || group(t, r, measure.ByQueue, "adhoc").Completion.Parts[0].difference() == 0 {
+		t.Errorf("blocks of %v h, and a difference of 0; want 1 h, and seeds that differ", r.BlockHours)
+	}
+	for _, g := range r.Groups {
+		for _, c := range g.changes() {
+			for _, p := range c.Parts {
+				if p.Says == compare.Shown {
+					t.Errorf("%s %s: %+v", g.By, g.Name, p)
+				}
+			}
+		}
+	}
+}
