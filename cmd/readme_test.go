@@ -38,7 +38,6 @@ var elsewhere = []struct{ command, why string }{
 	{"run --resume", "needs a run that was interrupted; the tests of harness/experiment"},
 	{"run --record-observations", "needs a cluster; a simulation steers none"},
 	{"run --cluster", "needs that cluster"},
-	{"sweep --on", "needs a cluster"},
 	{"paper clqlmrs --quick -o", "is long for a page of examples; the tests of harness/paper write such pages"},
 	{"paper clqlmrs --matrix", "takes both cores for minutes; the tests of harness/paper have matrices"},
 	{"paper rhc --matrix", "takes both cores for a minute; the tests of harness/paper have matrices"},

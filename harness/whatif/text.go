@@ -19,6 +19,9 @@ const mostNamed = 3
 // p95 is the place of the 95th percentile among the parts of a change; that of the mean is 0.
 const p95 = 2
 
+// alike is how many seconds a difference is surely below that the first sentence does not name.
+const alike = 1
+
 // looked is the part of waits by which queues are compared first: the 95th percentile, or the mean
 // if no queue has jobs enough for an interval of that.
 func (r *Report) looked() (part int, text string) {
@@ -34,7 +37,7 @@ func (r *Report) headline() string {
 	at, what := r.looked()
 	ends, some := r.clause(completion, 0, "complete", "sooner", "later")
 	waits, others := r.clause(waiting, at, "wait", "less", "longer")
-	text := fmt.Sprintf("With %s in place of %s, on average %s. For their first task (%s), %s.", r.New, r.Old, ends, what, waits)
+	text := fmt.Sprintf("With %s in place of %s, %s (means). Waits for the first task (%s): %s.", r.New, r.Old, ends, what, waits)
 	if all.Waiting.Longer+all.Waiting.Shorter+all.Completion.Longer+all.Completion.Shorter == 0 && !some && !others {
 		text = fmt.Sprintf("Nothing changes for jobs that both accept, with %s in place of %s.", r.New, r.Old)
 	}
@@ -59,11 +62,11 @@ func (r *Report) clause(property, at int, do, less, more string) (text string, s
 	var told, open, same []*Group
 	part := func(g *Group) *Part { return &g.changes()[property].Parts[at] }
 	for _, g := range r.of(measure.ByQueue) {
-		switch part(g).Says {
-		case compare.Shown, compare.JustShown, InHistories:
-			told = append(told, g)
-		case compare.Equal:
+		switch p := part(g); {
+		case p.CI95[0] > -alike && p.CI95[1] < alike:
 			same = append(same, g)
+		case p.Says == compare.Shown, p.Says == compare.JustShown, p.Says == InHistories:
+			told = append(told, g)
 		default:
 			open = append(open, g)
 		}
@@ -87,7 +90,7 @@ func (r *Report) clause(property, at int, do, less, more string) (text string, s
 		parts = append(parts, fmt.Sprintf("it cannot be told whether jobs of %s %s %s or %s", names(open), do, less, more))
 	}
 	if len(same) > 0 {
-		parts = append(parts, fmt.Sprintf("jobs of %s %s as before", names(same), do))
+		parts = append(parts, fmt.Sprintf("jobs of %s %s as before, within %d s", names(same), do, alike))
 	}
 	return strings.Join(parts, ", "), len(told) > 0
 }

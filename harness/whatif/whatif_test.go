@@ -144,8 +144,8 @@ func TestByHand(t *testing.T) {
 	if used := etl.New.UsedPct; math.Abs(used-100*603*7/span) > 0.02 {
 		t.Errorf("etl uses %v %% of the cluster, want %v", used, 100*603*7/span)
 	}
-	if !strings.Contains(r.Headline, "on average jobs of adhoc complete 9m4s later") ||
-		!strings.Contains(r.Headline, "For their first task (mean), jobs of adhoc wait 9m4s longer") {
+	if !strings.Contains(r.Headline, "in place of old.xml, jobs of adhoc complete 9m4s later") ||
+		!strings.Contains(r.Headline, "Waits for the first task (mean): jobs of adhoc wait 9m4s longer") {
 		t.Errorf("headline %q", r.Headline)
 	}
 	for _, part := range r.Doc() {
