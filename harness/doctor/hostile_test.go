@@ -23,9 +23,9 @@ var lies = map[string]func(f *fake, text string){
 		f.conf["yarn.resourcemanager.node-labels.am.default-node-label-expression"] = text
 	},
 	"queue": func(f *fake, text string) {
-		f.says("scheduler", queues(text, "root."+text, "gpu"))
+		f.says("scheduler", schedulerOf(text, "root."+text, "gpu"))
 	},
-	"label of a queue": func(f *fake, text string) { f.says("scheduler", queues("a", "root.a", text)) },
+	"label of a queue": func(f *fake, text string) { f.says("scheduler", schedulerOf("a", "root.a", text)) },
 	"node": func(f *fake, text string) {
 		f.says("nodes", fmt.Sprintf(`{"nodes":{"node":[{"id":%s,"state":"RUNNING"}]}}`, quoted(text)))
 	},
@@ -33,7 +33,7 @@ var lies = map[string]func(f *fake, text string){
 	"setting": func(f *fake, text string) { f.conf["yarn.cluster.max-application-priority"] = text },
 }
 
-func queues(name, path, label string) string {
+func schedulerOf(name, path, label string) string {
 	return fmt.Sprintf(schedulerStart+`{"queueName":%s,"queuePath":%s,"capacity":90,"nodeLabels":[%s]}]}}}}`, quoted(name), quoted(path), quoted(label))
 }
 

@@ -68,7 +68,9 @@ func (f *File) check(q *Queue) {
 		}
 	}
 	if note(q); q.Parent == nil {
-		q.each(note)
+		for c := range f.All() {
+			note(c)
+		}
 	}
 	slices.Sort(labels)
 	f.checkModes(q, labels)
@@ -162,6 +164,7 @@ func checkPercent(key, path string, sum float32, own Amount, zero bool) {
 var without = map[string]string{
 	"schedule-asynchronously":   "when nodes are looked at is the cluster's setting",
 	"queue-mappings":            "jobs go to the queue that they name",
+	"queue-mappings-override":   "jobs go to the queue that they name",
 	"acl_submit_applications":   "everybody may submit to each queue",
 	"maximum-allocation-mb":     "containers have the sizes that jobs ask for",
 	"maximum-allocation-vcores": "containers have the sizes that jobs ask for",
@@ -173,7 +176,9 @@ var harmless = []string{"acl_administer_queue", "acl_administer_jobs", "acl_admi
 // listKeys lists the keys that nothing has asked for, and those that do nothing.
 func (f *File) listKeys() {
 	known := map[string]bool{"root": true}
-	f.Root.each(func(q *Queue) { known[q.Path] = true })
+	for q := range f.All() {
+		known[q.Path] = true
+	}
 	for _, name := range slices.Sorted(maps.Keys(f.keys)) {
 		value, last := f.keys[name], name[strings.LastIndexByte(name, '.')+1:]
 		first, _, _ := strings.Cut(name, ".")
@@ -183,7 +188,7 @@ func (f *File) listKeys() {
 		}
 		switch {
 		case slices.Contains(harmless, last) || last == "acl_submit_applications" && strings.TrimSpace(value) == "*" ||
-			f.read[name] && !does:
+			last == "enable" && strings.TrimSpace(value) == "false" || f.read[name] && !does:
 			continue
 		case first == "root" && !ofQueue(name, known):
 			why = "no queue of the file has this path"

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -180,13 +181,16 @@ func (f *File) Leaf(name string) (*Queue, error) {
 	return q, nil
 }
 
+// All returns the queues, parents before their children, in the order of the file.
+func (f *File) All() iter.Seq[*Queue] { return func(yield func(*Queue) bool) { f.Root.each(yield) } }
+
 // Leaves returns the queues that take jobs, in the order of the file.
 func (f *File) Leaves() []*Queue {
 	var list []*Queue
-	f.Root.each(func(q *Queue) {
+	for q := range f.All() {
 		if len(q.Children) == 0 {
 			list = append(list, q)
 		}
-	})
+	}
 	return list
 }

@@ -85,12 +85,17 @@ const (
 
 func (m Mode) String() string { return [...]string{"percentage", "weight", "absolute"}[m] }
 
-// each calls do for the queue and all below it, parents first.
-func (q *Queue) each(do func(*Queue)) {
-	do(q)
-	for _, c := range q.Children {
-		c.each(do)
+// each yields the queue and all below it, parents first.
+func (q *Queue) each(yield func(*Queue) bool) bool {
+	if !yield(q) {
+		return false
 	}
+	for _, c := range q.Children {
+		if !c.each(yield) {
+			return false
+		}
+	}
+	return true
 }
 
 // refused is an error that stops the reading of a file.
@@ -110,7 +115,9 @@ func parse(keys map[string]string) (f *File, err error) {
 	}()
 	f.settings()
 	f.Root = f.queue(nil, "root", 0)
-	f.Root.each(f.check)
+	for q := range f.All() {
+		f.check(q)
+	}
 	f.listKeys()
 	return f, nil
 }

@@ -19,7 +19,7 @@ type Share struct {
 func (f *File) Shares(total state.Resource) []Share {
 	list := make([]Share, f.count)
 	list[0] = Share{Guaranteed: total, Most: total, Part: 1, most: 1}
-	f.Root.each(func(q *Queue) {
+	for q := range f.All() {
 		var weights float32
 		var asked state.Resource
 		for _, c := range q.Children {
@@ -31,7 +31,7 @@ func (f *File) Shares(total state.Resource) []Share {
 		for _, c := range q.Children {
 			list[c.Index] = c.share(&list[q.Index], total, asked, weights)
 		}
-	})
+	}
 	return list
 }
 

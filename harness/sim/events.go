@@ -32,6 +32,7 @@ const (
 	evCleanUp
 	evCapacity
 	evGroup
+	evFreed
 	// What follows comes first within a millisecond, see package kernel.
 	evRead // a map begins to read from its own node, if it is not booked
 	evPhase
@@ -67,6 +68,9 @@ func (s *Sim) handle(e kernel.Event) {
 		s.handleNode(e, id)
 	case evTick:
 		s.tick(e.ID)
+	case evFreed:
+		s.masters.free(s.masters.ended[id])
+		s.masters.spare = append(s.masters.spare, e.ID)
 	case evGroup:
 		if e.IsFor(s.containers.groups[id].gen) {
 			s.containers.failGroup(e.ID)
@@ -290,7 +294,7 @@ func (s *Sim) starved(j *job) {
 func (s *Sim) endJob(slot int32) {
 	j := &s.jobs.list[slot]
 	s.containers.drop(j)
-	s.masters.leave(j)
+	s.masters.leave(j, false)
 	s.caches.forget(j.id, j.blocks)
 	j.blocks = j.blocks[:0]
 	s.state.EndJob(j.id)

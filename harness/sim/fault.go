@@ -83,7 +83,7 @@ const askAgainMs, giveUpMs = 10_000, 180_000
 // succeeded, and asks again for containers for the other tasks.
 func (s *Sim) loseMaster(slot int32) {
 	j := &s.jobs.list[slot]
-	s.masters.leave(j)
+	s.masters.leave(j, true)
 	j.up = false
 	j.gen++ // a new generation: events that were scheduled for the lost ApplicationMaster are now ignored
 	j.beatSet, j.ended = false, false

@@ -15,6 +15,8 @@ type masters struct {
 	*base
 	by     sched.Masters // model that decides which ApplicationMasters start where; nil: they start in order of submission
 	queued []int32       // indexes in jobs.list of the jobs whose ApplicationMaster waits for a container, in order of submission
+	ended  []reported    // containers whose end a node has not reported
+	spare  []uint32      // indexes in ended that are free
 	usedMB int64         // memory that all ApplicationMasters on nodes take, in MB
 	starts []start       // ApplicationMasters that start beside the nodes
 	beside mastersBeside
@@ -67,6 +69,48 @@ func (am *masters) placeBeside() {
 		x.usedMB += mb
 		am.jobs.list[slot].amBeside = true
 		am.startBeside(slot)
+	}
+}
+
+// reported is a container that has ended.
+type reported struct {
+	node   state.NodeID
+	job    state.JobID
+	size   state.Resource
+	master bool
+}
+
+// freeAtBeat has a container that has ended count as used until its node's next heartbeat, if the
+// model starts ApplicationMasters: its queue's limits are those of YARN, which hears of it then.
+func (am *masters) freeAtBeat(x reported) {
+	switch {
+	case am.by == nil:
+		return
+	case x.master:
+	default:
+		am.state.Hold(x.node, x.job, x.size)
+	}
+	if am.Costs.NodeBeatMs == 0 {
+		am.free(x)
+		return
+	}
+	i := uint32(len(am.ended))
+	if k := len(am.spare); k > 0 {
+		i, am.spare = am.spare[k-1], am.spare[:k-1]
+		am.ended[i] = x
+	} else {
+		am.ended = append(am.ended, x)
+	}
+	am.events.Push(am.nodes.reports(x.node), evFreed, i, 0)
+}
+
+// free has YARN hear of the end of a container.
+func (am *masters) free(x reported) {
+	am.state.Release(x.node, x.job, x.size)
+	am.nodes.noteRoom(x.node)
+	if x.master {
+		am.usedMB -= int64(x.size.MemoryMB)
+		am.by.Leave(am.view, x.job)
 	}
 }
 
@@ -380,7 +424,7 @@ func (am *masters) unaskAll(j *job) {
 }
 
 // leave frees the room of a job's ApplicationMaster, which has ended or was lost.
-func (am *masters) leave(j *job) {
+func (am *masters) leave(j *job, lost bool) {
 	if j.amBeside {
 		j.amBeside = false
 		if j.up {
@@ -388,6 +432,11 @@ func (am *masters) leave(j *job) {
 		}
 		am.beside.usedMB -= int64(am.Costs.AMBesideMB)
 		am.placeBeside()
+	}
+	if am.by != nil && !lost && j.amNode != state.None {
+		am.freeAtBeat(reported{j.amNode, j.id, j.amSize, true})
+		j.amNode = state.None
+		return
 	}
 	if j.amNode != state.None {
 		am.state.Release(j.amNode, j.id, j.amSize)

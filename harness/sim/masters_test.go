@@ -84,8 +84,8 @@ func TestMastersWait(t *testing.T) {
 			case 2:
 				if len(running) > 0 {
 					i := rapid.IntRange(0, len(running)-1).Draw(t, "ends")
-					am.leave(&am.jobs.list[running[i]])
-					am.leave(&am.jobs.list[running[i]]) // once more changes nothing
+					am.leave(&am.jobs.list[running[i]], false)
+					am.leave(&am.jobs.list[running[i]], false) // once more changes nothing
 					running = slices.Delete(running, i, i+1)
 				}
 			}
@@ -98,7 +98,7 @@ func TestMastersWait(t *testing.T) {
 			}
 		}
 		for _, slot := range running {
-			am.leave(&am.jobs.list[slot])
+			am.leave(&am.jobs.list[slot], false)
 		}
 		if err := am.allFree(); err != nil || am.usedMB != 0 {
 			t.Fatalf("after all have ended: %v, %d MB in use", err, am.usedMB)
@@ -141,8 +141,8 @@ func TestMastersWaitBeside(t *testing.T) {
 			if got := am.headroomMB(&am.jobs.list[list[ended]]); got != free+left {
 				t.Errorf("%s: a headroom of %d MB after %d have ended, want %d", x.name, got, ended, free+left)
 			}
-			am.leave(&am.jobs.list[list[ended]])
-			am.leave(&am.jobs.list[list[ended]]) // once more changes nothing
+			am.leave(&am.jobs.list[list[ended]], false)
+			am.leave(&am.jobs.list[list[ended]], false) // once more changes nothing
 		}
 		if len(am.beside.queued) > 0 || am.beside.usedMB != 0 {
 			t.Errorf("%s: %d wait and %d MB are in use after all have ended", x.name, len(am.beside.queued), am.beside.usedMB)

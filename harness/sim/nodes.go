@@ -198,6 +198,16 @@ func (x *nodes) nextBeat(wanted bool) (state.NodeID, int64) {
 	return state.NodeID(n), at
 }
 
+// reports returns when node n next reports to the ResourceManager.
+func (x *nodes) reports(n state.NodeID) int64 {
+	if x.config.Costs.AsyncMs == 0 && x.config.Opportunities == nil {
+		return x.ring.After(int32(n), x.events.Now)
+	}
+	const apart = 7919 // so that nodes do not report together
+	every := int64(x.config.Costs.NodeBeatMs)
+	return x.events.Now + every - (x.events.Now+apart*int64(n))%every
+}
+
 // beatPassed says that the heartbeat that nextBeat returned has come.
 func (x *nodes) beatPassed() {
 	if x.config.Opportunities != nil {

@@ -91,6 +91,15 @@ func (r *Ring) Next(now int64) (int32, int64) {
 	return -1, Never
 }
 
+// After returns the time of a member's next heartbeat after now, whether it matters or not.
+func (r *Ring) After(member int32, now int64) int64 {
+	at := now - now%r.interval + int64(r.offset[r.place[member]])
+	if at <= now {
+		at += r.interval
+	}
+	return at
+}
+
 // Passed says that the heartbeat that Next returned last has been handled, so that
 // Next goes on after it.
 func (r *Ring) Passed() {

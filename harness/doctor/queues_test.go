@@ -1,0 +1,50 @@
+package doctor_test
+
+import (
+	"strings"
+	"testing"
+
+	"heddle/harness/doc"
+	"heddle/harness/doctor"
+	"heddle/harness/queues"
+)
+
+// TestQueues says what may not be meant in a file of queues, and nothing of one that is fine.
+func TestQueues(t *testing.T) {
+	const fine = "root.queues=a,b\nroot.a.capacity=40\nroot.b.capacity=60\nuser-limit-factor=1.5\nroot.a.user-limit-factor=2\nroot.a.maximum-capacity=80\nroot.b.maximum-capacity=90\nmaximum-am-resource-percent=0.5\n"
+	for more, want := range map[string]string{
+		"":                                       "",
+		"root.a.state=STOPPED":                   "root.a.state: the queue is STOPPED",
+		"root.a.maximum-capacity=20":             "root.a.maximum-capacity: 20 percent is below its capacity of 40",
+		"root.a.capacity=0\nroot.b.capacity=100": "root.a.capacity: it is guaranteed nothing",
+		"root.a.priority=4":                      "root.a.priority: it does nothing",
+		"root.a.priority=4\nroot.ordering-policy=priority-utilization":        "",
+		"root.a.maximum-am-resource-percent=0.01":                             "a second one of 1.5 GB needs a cluster of 751 GB",
+		"root.a.maximum-applications=1\nroot.a.minimum-user-limit-percent=25": "as large a share as of the queue: none",
+		"root.a.user-limit-factor=1":                                          "one user gets at most 40 percent of the cluster, 1 times its capacity: only several reach the maximum-capacity of 80",
+		"root.a.user-limit-factor=3":                                          "3 times its capacity is 120 percent of the cluster, which no user reaches",
+		"root.a.user-limit-factor=-1":                                         "",
+		"root.a.user-limit-factor=-2":                                         "is below 0",
+		"root.a.minimum-user-limit-percent=0":                                 "outside 1 to 100",
+		"root.c.capacity=10":                                                  "root.c.capacity: no queue of the file has this path",
+		"root.b.capacity=50":                                                  "No ResourceManager starts with this file",
+		"root.a.capacity=[memory=2048,vcores=2]\nroot.b.capacity=[memory=999999,vcores=9]\nroot.a.maximum-capacity=[memory=4096,vcores=4]": "within its guarantee of 2048 MB, one job at a time",
+	} {
+		r := doctor.ExamineQueues(queues.Read(strings.NewReader(fine + more)))
+		var said strings.Builder
+		for _, f := range r.Findings {
+			said.WriteString(f.Key + ": " + f.Says + "\n")
+		}
+		for _, k := range r.NotSimulated {
+			said.WriteString(k.Name + ": " + k.Why + "\n")
+		}
+		if r.Refused != "" {
+			if err := doc.WriteText(&said, r.Doc(), false); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := said.String(); want == "" && got != "" || !strings.Contains(got, want) {
+			t.Errorf("%s: it says\n%s\nwant %s", more, got, want)
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package sim
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"heddle/harness/sched"
+	"heddle/harness/state"
+)
+
+// queueJobs runs jobs of four maps of 10 s each, all submitted at once, on 10 nodes of four containers
+// under a file of queues. Each job is given as user@queue. It returns when jobs end, in s.
+func queueJobs(t *testing.T, file string, jobs ...string) (ends []int64, refused []string) {
+	t.Helper()
+	digest := uint64(0)
+	for again := range 2 {
+		m, err := sched.New("capacity", sched.Params{"queues": file + "\nnode-locality-delay=-1\nper-node-heartbeat.maximum-offswitch-assignments=9"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := &Config{Model: m, Costs: NoCosts(), MinAllocation: state.Resource{MemoryMB: 1024, VCores: 1}}
+		for i := range 10 {
+			c.Cluster.Nodes = append(c.Cluster.Nodes, Node{Name: fmt.Sprint("n", i), Rack: "r", Capacity: state.Resource{MemoryMB: 4096, VCores: 4}})
+		}
+		var list []Job
+		for i, name := range jobs {
+			user, queue, _ := strings.Cut(name, "@")
+			size := state.Resource{MemoryMB: 1024, VCores: 1}
+			list = append(list, Job{
+				JobSpec: state.JobSpec{Name: fmt.Sprint("j", i), User: user, Queue: queue, Maps: 4, MapSize: size, ReduceSize: size},
+				MapWork: []Work{{FixedMs: 10_000}}, AMSize: size,
+			})
+		}
+		c.Source = &Jobs{List: list}
+		r, err := Run(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again > 0 && uint64(r.Digest) != digest {
+			t.Error("a second run has another schedule")
+		}
+		digest, ends, refused = uint64(r.Digest), nil, nil
+		for _, j := range r.Jobs {
+			ends = append(ends, j.EndMs/1000)
+			refused = append(refused, j.Refused)
+		}
+	}
+	return ends, refused
+}
+
+const oneQueue = "root.queues=a\nroot.a.capacity=100\nroot.a.user-limit-factor=1\n"
+
+// TestQueueLimits has jobs wait for what their queue or user may have, as computed by hand.
+func TestQueueLimits(t *testing.T) {
+	for name, x := range map[string]struct {
+		file string
+		jobs []string
+		ends string
+	}{
+		"room for all":                      {oneQueue + "maximum-am-resource-percent=0.5", []string{"u@a", "u@a", "u@a", "u@a"}, "[10 10 10 10]"},
+		"a tenth for masters: four":         {oneQueue, []string{"u@a", "u@a", "u@a", "u@a", "u@a", "u@a"}, "[10 10 10 10 20 20]"},
+		"masters of one user: two":          {oneQueue + "root.a.minimum-user-limit-percent=50\nroot.a.user-limit-factor=1", []string{"u@a", "v@a", "u@a", "u@a", "v@a"}, "[10 10 10 20 10]"},
+		"a maximum of ten":                  {"root.queues=a,b\nroot.a.capacity=25\nroot.a.maximum-capacity=25\nroot.b.capacity=75\nmaximum-am-resource-percent=1", []string{"u@a", "u@a", "u@root.a", "u@b"}, "[10 20 20 10]"},
+		"what b leaves":                     {"root.queues=a,b\nroot.a.capacity=25\nroot.a.user-limit-factor=4\nroot.b.capacity=75\nmaximum-am-resource-percent=1", []string{"u@a", "u@a", "u@a", "u@a"}, "[10 10 10 10]"},
+		"two run at a time":                 {oneQueue + "root.a.max-parallel-apps=2", []string{"u@a", "u@a", "u@a"}, "[10 10 20]"},
+		"one of each user at a time":        {oneQueue + "user.max-parallel-apps=1", []string{"u@a", "u@a", "v@a"}, "[10 20 10]"},
+		"what is left of three levels":      {"root.queues=a\nroot.a.capacity=100\nroot.a.queues=x,y\nroot.a.x.capacity=1w\nroot.a.y.capacity=1w\nroot.a.x.user-limit-factor=2\nmaximum-am-resource-percent=1", []string{"u@x", "u@x", "u@x", "u@x", "u@x"}, "[10 10 10 10 10]"},
+		"masters rounded up to two of five": {"root.queues=a,b\nroot.a.capacity=[memory=5120,vcores=5]\nroot.a.maximum-capacity=[memory=5120,vcores=5]\nroot.b.capacity=[memory=1024,vcores=1]\nmaximum-am-resource-percent=0.3", []string{"u@a", "u@a"}, "[20 30]"},
+		"an idle user's share is there":     {oneQueue + "root.a.minimum-user-limit-percent=25\nmaximum-am-resource-percent=0.5", []string{"u@a", "u@a", "u@a", "u@a", "u@a", "u@a", "u@a", "u@a"}, "[10 10 10 10 10 10 10 10]"},
+	} {
+		if ends, refused := queueJobs(t, x.file, x.jobs...); fmt.Sprint(ends) != x.ends || strings.Join(refused, "") != "" {
+			t.Errorf("%s: jobs end at %v s %q, want %s", name, ends, refused, x.ends)
+		}
+	}
+}
+
+// TestQueuesRefuse has jobs refused, with the reason, and others go on.
+func TestQueuesRefuse(t *testing.T) {
+	for file, want := range map[string]string{
+		oneQueue + "root.a.maximum-applications=2":                               "already has 2 applications",
+		oneQueue + "root.a.maximum-applications=4\nroot.a.user-limit-factor=0.5": "already has 2 applications of user u",
+		"root.queues=a,b\nroot.a.capacity=100\nroot.b.capacity=0":                "",
+	} {
+		_, refused := queueJobs(t, file, "u@a", "u@a", "u@a")
+		if refused[0]+refused[1] != "" || !strings.Contains(refused[2], want) || (want == "") != (refused[2] == "") {
+			t.Errorf("%s\nrefuses %q, want the third: %s", file, refused, want)
+		}
+	}
+	ends, refused := queueJobs(t, oneQueue, "u@a", "u@b", "u@a")
+	if ends[0] != 10 || ends[1] != 0 || ends[2] != 10 || !strings.Contains(refused[1], `queue "b"`) {
+		t.Errorf("jobs end at %v s, refused %q", ends, refused)
+	}
+}
