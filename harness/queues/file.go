@@ -12,6 +12,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -155,17 +156,58 @@ func (f *File) XML() string {
 	return b.String()
 }
 
-// With returns the file with other values of some keys, by name; an empty one takes a key away.
+// With returns the file with other values of some keys, by name; an empty one takes a key away. Where
+// a capacity in percent is another, the other children of its parent share what is left as before.
 func (f *File) With(values map[string]string) (*File, error) {
-	keys := maps.Clone(f.keys)
+	if len(values) == 0 {
+		return f, nil
+	}
+	keys, named := maps.Clone(f.keys), map[string]bool{}
 	for name, value := range values {
-		if name = strings.TrimPrefix(name, Prefix); value == "" {
+		name = strings.TrimPrefix(name, Prefix)
+		if named[name] = true; value == "" {
 			delete(keys, name)
 		} else {
 			keys[name] = value
 		}
 	}
+	for q := range f.All() {
+		q.refill(keys, named)
+	}
 	return parse(keys)
+}
+
+// refill divides what the named capacities of children leave of 100 percent among the others.
+func (q *Queue) refill(keys map[string]string, named map[string]bool) {
+	left, had := 100.0, 0.0
+	var others []string
+	for _, c := range q.Children {
+		key := c.Path + ".capacity"
+		percent, err := strconv.ParseFloat(strings.TrimSpace(keys[key]), 64)
+		switch {
+		case err != nil && keys[key] != "": // no percentage
+			return
+		case named[key]:
+			left -= percent
+		default:
+			others, had = append(others, key), had+percent
+		}
+	}
+	if len(others) == len(q.Children) || had <= 0 || left < 0 {
+		return
+	}
+	const decimals = 3
+	rest := left
+	for i, key := range others {
+		percent, _ := strconv.ParseFloat(strings.TrimSpace(keys[key]), 64)
+		part := percent / had * left
+		if i == len(others)-1 {
+			part = rest
+		}
+		keys[key] = strconv.FormatFloat(part, 'f', decimals, 64)
+		part, _ = strconv.ParseFloat(keys[key], 64)
+		rest -= part
+	}
 }
 
 // Leaf returns the queue that a job names by its path or its last part. The error says what YARN

@@ -121,8 +121,17 @@ func TestRead(t *testing.T) {
 			t.Errorf("queue %s: %v, %v; want %s", name, q, err, want)
 		}
 	}
-	if g, err := f.With(map[string]string{"root.etl.capacity": "60"}); err == nil {
+	if g, err := f.With(map[string]string{"root.etl.capacity": "60", "root.adhoc.capacity": "30"}); err == nil {
 		t.Errorf("with 60 and 30 percent: %v", g)
+	}
+	for text, want := range map[string]string{
+		two: "root.b.capacity=90.000", "root.queues=a,b,c\nroot.a.capacity=20\nroot.b.capacity=60\nroot.c.capacity=20": "root.b.capacity=67.500\nroot.c.capacity=22.500",
+		"root.queues=a,b\nroot.a.capacity=1w\nroot.b.capacity=3w": "mix capacities",
+	} {
+		g, err := read(t, text).With(map[string]string{"root.a.capacity": "10"})
+		if err == nil && !strings.Contains(g.String(), want) || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s with 10 percent for a: %v, %v; want %s", text, g, err, want)
+		}
 	}
 	g, err := f.With(map[string]string{"root.etl.capacity": "60", "root.adhoc.capacity": "40", "queue-mappings": ""})
 	if err != nil || g.Root.Children[0].Capacity.Value != 60 || f.Root.Children[0].Capacity.Value != 70 || strings.Contains(g.String(), "mappings") {

@@ -92,11 +92,15 @@ var capacityInfo = Info{
 			Name: "offSwitchPerHeartbeat", Type: Int, Default: "1", Unit: "containers",
 			Doc: "off-rack ones, re-runs and reduces among them, after which a node gets nothing more in a heartbeat; 0: no limit",
 		},
-		{Name: "queues", Type: Text, Doc: "a capacity-scheduler.xml, or its lines of key=value: all else is as it says"},
+		{Name: "queues", Type: Text, Doc: "a capacity-scheduler.xml, or its lines of key=value: all else is as it says; " +
+			"queues.KEY is another value of a key, such as queues.root.etl.capacity"},
 	},
 	Build: func(a Args) (Model, error) {
 		if text := a.Text("queues"); text != "" {
 			f, err := queues.Read(strings.NewReader(text))
+			if err == nil {
+				f, err = f.With(a.Parts("queues"))
+			}
 			if err != nil {
 				return nil, err
 			}

@@ -64,7 +64,7 @@ const (
 	Duration Type = "duration" // parameter type: text that gives a time with its unit, such as 450ms or 5s
 	Choice   Type = "choice"   // parameter type: text that is one of the words in Param.Choices
 	Set      Type = "set"      // parameter type: text that has some of the words in Param.Choices, such as m1+m3, or none of them
-	Text     Type = "text"     // parameter type: any text
+	Text     Type = "text"     // parameter type: any text; NAME.PART is a parameter too
 	Table    Type = "table"    // parameter type: text that gives numbers by name, such as default=60,batch=40
 )
 
@@ -76,15 +76,17 @@ var types = []Type{Int, Float, Bool, Duration, Choice, Set, Table, Text}
 func ParseParams(list []Param, p Params) (Args, error) {
 	known := names(list, func(x Param) string { return x.Name })
 	for _, name := range slices.Sorted(maps.Keys(p)) {
+		text, _, part := strings.Cut(name, ".")
 		switch {
 		case slices.Contains(known, name):
+		case part && slices.ContainsFunc(list, func(x Param) bool { return x.Name == text && x.Type == Text }):
 		case len(known) == 0:
 			return Args{}, fmt.Errorf("no parameter %q; there are none", name)
 		default:
 			return Args{}, fmt.Errorf("no parameter %q; %s", name, nearest.Hint(name, known))
 		}
 	}
-	a := Args{values: map[string]any{}, wrong: new(error)}
+	a := Args{values: map[string]any{}, wrong: new(error), parts: p}
 	for _, x := range list {
 		text, ok := p[x.Name]
 		if !ok {
@@ -249,6 +251,7 @@ func (p *Param) check(x float64, text string) error {
 // not have, or for one of another type, it gets a zero and Info.New fails with Err.
 type Args struct {
 	values map[string]any
+	parts  Params
 	wrong  *error // first parameter that was asked for and is not there
 }
 
@@ -271,6 +274,17 @@ func (a Args) Bool(name string) bool { return arg[bool](a, name) }
 
 // Text returns the value of a parameter of type Choice or Text.
 func (a Args) Text(name string) string { return arg[string](a, name) }
+
+// Parts returns the values of parameters NAME.PART of one of type Text, by PART.
+func (a Args) Parts(name string) map[string]string {
+	parts := map[string]string{}
+	for full, value := range a.parts {
+		if part, ok := strings.CutPrefix(full, name+"."); ok {
+			parts[part] = value
+		}
+	}
+	return parts
+}
 
 // Set returns the words of a parameter of type Set.
 func (a Args) Set(name string) map[string]bool { return arg[map[string]bool](a, name) }

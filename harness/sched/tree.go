@@ -37,7 +37,7 @@ type Masters interface {
 //
 // Source. Hadoop 3.4.2 CapacityScheduler in legacy mode, held against a ResourceManager.
 //
-// Differs. Nodes have no labels, a node is reserved for nobody, and nothing is preempted.
+// Differs. Nodes have no labels, and nothing is preempted.
 type tree struct {
 	nearness
 	amounts
@@ -52,6 +52,7 @@ type tree struct {
 	since   uint64
 	changed []state.JobID
 	beat    heartbeatCount
+	booked  []booking // by node
 }
 
 // branch is a queue with what it uses.
@@ -59,9 +60,10 @@ type branch struct {
 	*queues.Queue
 	queues.Share
 	parent   *branch
-	children []*branch // in the order of the last walk
-	used     state.Resource
-	ratio    float32 // of what is used to what is guaranteed
+	children []*branch      // in the order of the last walk
+	used     state.Resource // nodes reserved for its jobs among it
+	booked   state.Resource // of that, what is reserved
+	ratio    float32        // of what is used to what is guaranteed
 	limit    state.Resource
 	blocked  state.Resource // in a walk: what children could not use for their limits
 	running  int            // jobs that count against MaxParallel
@@ -90,8 +92,11 @@ type treeJob struct {
 	leaf    *branch
 	user    *treeUser
 	master  state.Resource
-	used    state.Resource
-	key     float64 // place among the jobs of a queue with fair order
+	used    state.Resource // nodes reserved for it among it
+	booked  state.Resource // of that, what is reserved
+	nodes   [3]int32       // that are reserved, by kind of container
+	again   [3]int32       // how often these have reported since, without room for it
+	key     float64        // place among the jobs of a queue with fair order
 	stage   jobStage
 	waits   bool // its ApplicationMaster waits for a container
 	counted bool // among its user's jobs that wait for containers
@@ -134,7 +139,10 @@ func (m *tree) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 	}
 	m.follow(v)
 	m.Begin(traces.WaitOffers)
-	p, how := m.offer(m.root, v, n, m.total)
+	p, how := m.offerBooked(v, n)
+	if how == passed {
+		p, how = m.offer(m.root, v, n, m.total)
+	}
 	if how != picked {
 		return Pick{}, false
 	}
@@ -149,6 +157,7 @@ const (
 	passed outcome = iota
 	full           // the queue's limit is reached
 	picked
+	booked // nothing starts, but the node is reserved
 )
 
 // offer offers a node to a queue, which may use so much.
@@ -158,7 +167,7 @@ func (m *tree) offer(b *branch, v *state.View, n state.NodeID, limit state.Resou
 		return m.offerLeaf(b, v, n, limit)
 	}
 	limit = m.min(limit, b.Most)
-	if !m.less(b.used, limit) {
+	if !m.less(b.used.Sub(b.booked), limit) {
 		return Pick{}, passed
 	}
 	m.sort(b)
@@ -166,8 +175,8 @@ func (m *tree) offer(b *branch, v *state.View, n state.NodeID, limit state.Resou
 	for _, c := range b.children {
 		p, of := m.offer(c, v, n, m.down(limit.Sub(b.blocked).Sub(b.used).Add(c.used)))
 		switch of {
-		case picked:
-			return p, picked
+		case picked, booked:
+			return p, of
 		case full:
 			how = full
 			b.blocked = b.blocked.Add(m.max(c.blocked, state.Resource{}))
@@ -212,16 +221,18 @@ func (m *tree) offerLeaf(b *branch, v *state.View, n state.NodeID, limit state.R
 	}
 	limit = m.min(b.Most, limit)
 	headroom := limit.Sub(b.used)
-	if !m.less(b.used, limit) {
-		return Pick{}, passed
-	}
+	checked := m.less(b.used, limit)
 	for _, id := range b.asking {
 		j := m.jobs.Of(id)
-		if m.less(m.userLimit(b, j.user), j.user.used) {
+		if !checked && !m.less(b.used.Sub(j.booked), limit) {
+			return Pick{}, passed
+		}
+		most := m.userLimit(b, j.user)
+		if m.less(most, j.user.used.Sub(j.booked)) {
 			m.PassOver(id, traces.PassedModel, 0)
 			continue
 		}
-		p, how := m.offerJob(j, v, id, n, headroom)
+		p, how := m.offerJob(j, v, id, n, headroom, !m.less(most, j.user.used))
 		if how == full {
 			b.blocked = headroom
 		}
@@ -233,31 +244,56 @@ func (m *tree) offerLeaf(b *branch, v *state.View, n state.NodeID, limit state.R
 }
 
 // offerJob offers a node to a job: to its ApplicationMaster, maps that run again, reduces or else
-// its maps. If the first of these does not fit, the others are not tried.
-func (m *tree) offerJob(j *treeJob, v *state.View, id state.JobID, n state.NodeID, headroom state.Resource) (Pick, outcome) {
-	p := Pick{Job: id, Task: state.None, Reason: Master}
-	size := j.master
-	if !j.waits {
-		if p.Task = v.NextRerun(id); p.Task != state.None {
-			p.Reason = Rerun
-		} else if p.Task = v.NextReduce(id); p.Task != state.None {
-			p.Kind, p.Reason = state.Reduce, Reduces
-		}
-		size = v.ContainerSize(id, p.Kind)
-	}
-	switch {
-	case !m.fits(size, headroom):
+// its maps. If the first of these does not fit, the others are not tried. A job whose user has no
+// room takes a container only in place of a node that is reserved for it.
+func (m *tree) offerJob(j *treeJob, v *state.View, id state.JobID, n state.NodeID, headroom state.Resource, room bool) (Pick, outcome) {
+	p, k, size := m.first(j, v, id)
+	if !m.fits(size, headroom.Add(j.booked)) {
 		m.PassOver(id, traces.PassedModel, 0)
 		return Pick{}, full
-	case !v.Free(n).Holds(size) || !j.waits && !v.Fits(n, id, p.Kind):
-		m.PassOver(id, traces.PassedNoRoom, 0)
-	case j.waits || p.Task != state.None:
-		return p, picked
-	default:
-		if p, ok := m.chooseMap(v, id, n); ok {
-			return p, picked
-		}
-		m.PassOver(id, traces.PassedWaits, *m.missed.Of(id))
 	}
-	return Pick{}, passed
+	room = room && m.fits(size, headroom)
+	fits := v.Free(n).Holds(size) && (j.waits || v.Fits(n, id, p.Kind))
+	more := m.mayBook(j, v, id, n, k, size)
+	if !fits && !(more && room) || fits && !(more && room) && j.nodes[k] == 0 {
+		m.PassOver(id, traces.PassedNoRoom, 0)
+		return Pick{}, passed
+	}
+	if !j.waits && p.Task == state.None {
+		var ok bool
+		if p, ok = m.chooseMap(v, id, n); !ok {
+			m.PassOver(id, traces.PassedWaits, *m.missed.Of(id))
+			return Pick{}, passed
+		}
+	}
+	switch {
+	case !fits:
+		m.book(id, n, k, size)
+		return Pick{}, booked
+	case !more || !room:
+		m.unbook(slices.IndexFunc(m.booked, func(b booking) bool { return b.made && b.job == id && b.kind == k }))
+	}
+	return p, picked
+}
+
+// Kinds of containers for which nodes are reserved.
+const (
+	bookMap = iota
+	bookReduce
+	bookMaster
+)
+
+// first returns what a job asks for first, with the kind and size of the container. The pick of a
+// map has no task.
+func (m *tree) first(j *treeJob, v *state.View, id state.JobID) (p Pick, kind int, size state.Resource) {
+	p = Pick{Job: id, Task: state.None, Reason: Master}
+	if j.waits {
+		return p, bookMaster, j.master
+	}
+	if p.Task = v.NextRerun(id); p.Task != state.None {
+		p.Reason = Rerun
+	} else if p.Task = v.NextReduce(id); p.Task != state.None {
+		p.Kind, p.Reason, kind = state.Reduce, Reduces, bookReduce
+	}
+	return p, kind, v.ContainerSize(id, p.Kind)
 }

@@ -218,6 +218,11 @@ func (m *tree) Leave(v *state.View, id state.JobID) {
 func (m *tree) leave(v *state.View, id state.JobID) {
 	j := m.jobs.Of(id)
 	b := j.leaf
+	for n := range m.booked {
+		if m.booked[n].made && m.booked[n].job == id {
+			m.unbook(n)
+		}
+	}
 	m.use(j, state.Resource{})
 	m.unlist(id, j)
 	m.count(j, false)
@@ -282,8 +287,8 @@ func (m *tree) follow(v *state.View) {
 			m.leave(v, id)
 			continue
 		}
-		if used := v.Used(id); used != j.used {
-			if j.waits && j.stage == stageActive && !m.less(used, j.master) && !m.none(used) {
+		if used := v.Used(id).Add(j.booked); used != j.used {
+			if had := used.Sub(j.booked); j.waits && j.stage == stageActive && !m.less(had, j.master) && !m.none(had) {
 				j.waits = false
 				m.masters--
 			}

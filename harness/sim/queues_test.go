@@ -92,3 +92,34 @@ func TestQueuesRefuse(t *testing.T) {
 		t.Errorf("jobs end at %v s, refused %q", ends, refused)
 	}
 }
+
+// TestNodeIsReserved has a large container wait for room on its node, which small ones that come
+// first to what is free do not take.
+func TestNodeIsReserved(t *testing.T) {
+	const file = "root.queues=a\nroot.a.capacity=100\nroot.a.ordering-policy=fair\nnode-locality-delay=-1\n" +
+		"per-node-heartbeat.maximum-offswitch-assignments=9\n"
+	for more, want := range map[string]int64{"": 22, "root.a.ordering-policy=fifo": 34} {
+		m, err := sched.New("capacity", sched.Params{"queues": file + more})
+		if err != nil {
+			t.Fatal(err)
+		}
+		small := Job{
+			JobSpec: state.JobSpec{Name: "small", Queue: "a", Maps: 8, MapSize: state.Resource{MemoryMB: 1024, VCores: 1}},
+			MapWork: []Work{{FixedMs: 10_000}, {FixedMs: 11_000}, {FixedMs: 12_000}, {FixedMs: 13_000}, {FixedMs: 10_000}, {FixedMs: 11_000}, {FixedMs: 12_000}, {FixedMs: 13_000}},
+		}
+		large := Job{
+			JobSpec: state.JobSpec{Name: "large", Queue: "a", Maps: 1, MapSize: state.Resource{MemoryMB: 3072, VCores: 1}},
+			MapWork: []Work{{FixedMs: 10_000}}, SubmitMs: 1000,
+		}
+		r, err := Run(&Config{
+			Cluster: Machines{Nodes: []Node{{Name: "n", Capacity: state.Resource{MemoryMB: 4096, VCores: 8}}}},
+			Model:   m, Costs: NoCosts(), MinAllocation: state.Resource{MemoryMB: 512, VCores: 1}, Source: &Jobs{List: []Job{small, large}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := (r.Jobs[1].EndMs + 500) / 1000; got != want {
+			t.Errorf("%s: the large job ends at %d ms, want %d s", more, r.Jobs[1].EndMs, want)
+		}
+	}
+}
