@@ -13,7 +13,7 @@ import (
 
 type doctorOptions struct {
 	inCluster
-	Requirements bool `flag:"requirements" text:"print what a cluster needs, without asking one"`
+	Requirements bool   `flag:"requirements" text:"print what a cluster needs, without asking one"`
 	Queues       string `flag:"queues" text:"say what is wrong in FILE, a capacity-scheduler.xml, without asking a cluster" of:"FILE"`
 	printed
 }

@@ -162,12 +162,13 @@ func checkPercent(key, path string, sum float32, own Amount, zero bool) {
 // without are keys that do nothing in a simulation though they are read, by their first or last
 // part, and why.
 var without = map[string]string{
-	"schedule-asynchronously":   "when nodes are looked at is the cluster's setting",
-	"queue-mappings":            "jobs go to the queue that they name",
-	"queue-mappings-override":   "jobs go to the queue that they name",
-	"acl_submit_applications":   "everybody may submit to each queue",
-	"maximum-allocation-mb":     "containers have the sizes that jobs ask for",
-	"maximum-allocation-vcores": "containers have the sizes that jobs ask for",
+	"schedule-asynchronously":      "when nodes are looked at is the cluster's setting",
+	"queue-mappings":               "jobs go to the queue that they name",
+	"queue-mappings-override":      "jobs go to the queue that they name",
+	"acl_submit_applications":      "everybody may submit to each queue",
+	"maximum-allocation-mb":        "containers have the sizes that jobs ask for",
+	"maximum-allocation-vcores":    "containers have the sizes that jobs ask for",
+	"default-application-priority": "jobs have the priorities that they were run with",
 }
 
 // harmless are last parts of keys that have nothing to do with who runs when.
@@ -185,6 +186,9 @@ func (f *File) listKeys() {
 		why, does := without[last]
 		if !does {
 			why, does = without[first]
+		}
+		if strings.Contains(name, ".accessible-node-labels") && strings.TrimSpace(value) != "*" || last == "default-node-label-expression" {
+			why, does = "nodes have no labels", true
 		}
 		switch {
 		case slices.Contains(harmless, last) || last == "acl_submit_applications" && strings.TrimSpace(value) == "*" ||

@@ -84,6 +84,8 @@ func TestRead(t *testing.T) {
   <property><name>P.root.etl.acl_submit_applications</name><value>bob</value></property>
   <property><name>P.root.etl.acl_administer_queue</name><value>bob</value></property>
   <property><name>P.root.etl.disable_preemption</name><value>true</value></property>
+  <property><name>P.root.etl.accessible-node-labels</name><value>gpu</value></property>
+  <property><name>P.root.adhoc.accessible-node-labels</name><value>*</value></property>
   <property><name>P.queue-mappings</name><value>u:bob:etl</value></property>
   <property><name>io.file.buffer.size</name><value>4096</value></property>
 </configuration>`, "P.", queues.Prefix))
@@ -108,6 +110,7 @@ func TestRead(t *testing.T) {
 	}
 	want = []string{
 		"queue-mappings: jobs go to the queue that they name",
+		"root.etl.accessible-node-labels: nodes have no labels",
 		"root.etl.acl_submit_applications: everybody may submit to each queue",
 		"root.etl.disable_preemption: the simulated scheduler knows nothing of it",
 		"root.gone.capacity: no queue of the file has this path",

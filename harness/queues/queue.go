@@ -21,7 +21,6 @@ type Settings struct {
 	// OffSwitchPerHeartbeat is after how many containers for requests of any node a node gets nothing
 	// more with a heartbeat, and PerHeartbeat after how many of any kind; -1: no limit.
 	OffSwitchPerHeartbeat, PerHeartbeat int
-	ReservationsContinueLooking         bool
 	MaxApplications                     int // of all queues together, divided by their capacities
 	Async                               bool
 	perUser                             map[string]int // max-parallel-apps of users; "" is of those not named
@@ -53,7 +52,6 @@ type Queue struct {
 	Fair, BySize          bool // its jobs go by what they use, by priority and submission otherwise
 	MaxApplications       int  // that it takes at a time; -1: by its share of Settings.MaxApplications
 	MaxParallel           int  // of its jobs that run at a time
-	DefaultPriority       int
 
 	Labels       []string // node labels that its jobs may ask for; "*" is any
 	DefaultLabel string
@@ -221,7 +219,6 @@ func (f *File) settings() {
 	if !f.bool(beat+"multiple-assignments-enabled", true) {
 		f.PerHeartbeat = 1
 	}
-	f.ReservationsContinueLooking = f.bool("reservations-continue-look-all-nodes", true)
 	f.MaxApplications = f.int("maximum-applications", applications)
 	if f.Async = f.bool("schedule-asynchronously.enable", false); f.Async {
 		f.PerHeartbeat = 1 // each time that a node's turn comes
@@ -266,14 +263,13 @@ func (f *File) queue(parent *Queue, name string, depth int) *Queue {
 	q.UserLimitFactor = f.float(key("user-limit-factor"), f.float("user-limit-factor", 1))
 	q.Priority = f.int(key("priority"), 0)
 	q.MaxParallel = f.int(key("max-parallel-apps"), f.int("max-parallel-apps", math.MaxInt32))
-	q.DefaultPriority = f.int(key("default-application-priority"), 0)
 	q.MaxApplications = f.int(key("maximum-applications"), -1)
 	if q.MaxApplications < 0 {
 		if n := f.int("global-queue-max-application", -1); n > 0 {
 			q.MaxApplications = n
 		}
 	}
-	for _, most := range []string{"maximum-allocation-mb", "maximum-allocation-vcores"} {
+	for _, most := range []string{"maximum-allocation-mb", "maximum-allocation-vcores", "default-application-priority"} {
 		f.int(key(most), 0) // not simulated, but a number
 	}
 	f.state(q)
