@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 
 	"heddle/traces"
 )
@@ -107,11 +108,17 @@ func (f *Figures) Classify(sizes []SizeClass) {
 	}
 	f.AllJobs = classOf("", "", f.JobList)
 	f.Classes = nil
+	spark := f.Applications() > 0
 	for _, way := range []struct {
 		by     string
 		nameOf func(*Job) string
 	}{
-		{ByQueue, func(j *Job) string { return j.Queue }},
+		{ByQueue, func(j *Job) string {
+			if spark { // job histories name queues by their paths
+				return strings.TrimPrefix(j.Queue, "root.")
+			}
+			return j.Queue
+		}},
 		{ByPool, func(j *Job) string { return j.pool }},
 		{BySize, func(j *Job) string {
 			if j.Spark != nil {

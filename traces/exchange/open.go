@@ -80,11 +80,7 @@ func open(path string) (io.ReadCloser, int64, error) {
 	case err != nil:
 		return nil, 0, err
 	case info.IsDir() && isRolling(path):
-		r, err := openRolling(path)
-		if err != nil {
-			return nil, 0, err
-		}
-		return r, r.bytes, nil
+		return openRolling(path)
 	case !info.Mode().IsRegular():
 		return nil, 0, fmt.Errorf("%s is no file but a pipe or a device: keep what it gives in a file", path)
 	}

@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,79 +14,57 @@ import (
 // isRolling reports whether a folder, by its name, is an event log that Spark has divided.
 func isRolling(path string) bool { return strings.HasPrefix(filepath.Base(path), "eventlog_v2_") }
 
-// rolling reads the parts of an event log one after the other.
-type rolling struct {
-	paths []string
-	bytes int64
-	file  *os.File
-}
-
-// openRolling opens the event log of a folder. Parts that were compacted into another are left out.
-func openRolling(folder string) (*rolling, error) {
+// openRolling opens the event log of a folder, whose parts are read one after the other, and says how large it is.
+// Parts that were compacted into another are left out.
+func openRolling(folder string) (io.ReadCloser, int64, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	type part struct {
-		number int
-		os.DirEntry
+		number, compact int // compact is number, or 0 for a part as it was written
+		name            string
 	}
 	var parts []part
-	compact := 0
+	last := 0
 	for _, e := range entries {
-		var n int
-		if _, err := fmt.Sscanf(e.Name(), "events_%d_", &n); err != nil || !e.Type().IsRegular() {
+		p := part{name: e.Name()}
+		if _, err := fmt.Sscanf(p.name, "events_%d_", &p.number); err != nil || !e.Type().IsRegular() {
 			continue
 		}
-		parts = append(parts, part{n, e})
-		if isCompact(e) {
-			compact = max(compact, n)
+		if strings.HasSuffix(p.name, ".compact") {
+			p.compact = p.number
 		}
+		parts, last = append(parts, p), max(last, p.compact)
 	}
 	slices.SortStableFunc(parts, func(a, b part) int { return cmp.Compare(a.number, b.number) })
-	r := &rolling{}
+	var files opened
+	var all []io.Reader
+	size := int64(0)
 	for _, p := range parts {
-		if p.number < compact || p.number == compact && !isCompact(p) {
+		if p.number < last || p.number == last && p.compact < last {
 			continue
 		}
-		info, err := p.Info()
+		f, err := os.Open(filepath.Join(folder, p.name))
 		if err != nil {
-			return nil, err
+			return nil, 0, errors.Join(err, files.Close())
 		}
-		r.paths, r.bytes = append(r.paths, filepath.Join(folder, p.Name())), r.bytes+info.Size()
+		files, all = append(files, f), append(all, f)
+		if info, err := f.Stat(); err == nil {
+			size += info.Size()
+		}
 	}
-	return r, nil
+	return struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(all...), files}, size, nil
 }
 
-func isCompact(e os.DirEntry) bool { return strings.HasSuffix(e.Name(), ".compact") }
+type opened []*os.File
 
-func (r *rolling) Read(p []byte) (int, error) {
-	for {
-		if r.file == nil {
-			if len(r.paths) == 0 {
-				return 0, io.EOF
-			}
-			f, err := os.Open(r.paths[0])
-			if err != nil {
-				return 0, err
-			}
-			r.file, r.paths = f, r.paths[1:]
-		}
-		n, err := r.file.Read(p)
-		if n > 0 || err != io.EOF {
-			return n, err
-		}
-		if err := r.Close(); err != nil {
-			return 0, err
-		}
+func (o opened) Close() (err error) {
+	for _, f := range o {
+		err = errors.Join(err, f.Close())
 	}
-}
-
-func (r *rolling) Close() error {
-	if r.file == nil {
-		return nil
-	}
-	f := r.file
-	r.file = nil
-	return f.Close()
+	return err
 }

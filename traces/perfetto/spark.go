@@ -50,24 +50,8 @@ func (w *writer) sparkTask(e *traces.SparkTask) {
 		row, n.until = len(n.until), append(n.until, 0)
 	}
 	n.until[row] = max(e.T, e.End)
-	a := args{"job": e.App, "tid": e.ID, "locality": e.Locality, "outcome": e.Outcome}
-	for name, x := range map[string]int64{
-		"inputBytes": e.InputBytes, "shuffleLocalBytes": e.ShuffleLocalBytes, "shuffleRemoteBytes": e.ShuffleRemoteBytes,
-		"spilledDiskBytes": e.SpilledDiskBytes, "runMs": e.RunMs, "cpuMs": e.CPUMs, "gcMs": e.GCMs, "fetchWaitMs": e.FetchWaitMs,
-	} {
-		if x >= 0 {
-			a[name] = x
-		}
-	}
-	if e.Error != "" {
-		a["error"] = e.Error
-	}
-	w.lasting(
-		&running{node: n, row: row},
-		e.T,
-		e.End,
-		"task",
-		fmt.Sprintf("%d.%d of stage %d.%d", e.Index, e.Attempt, e.Stage, e.StageAttempt),
-		a,
-	)
+	name := fmt.Sprintf("%d.%d of stage %d.%d", e.Index, e.Attempt, e.Stage, e.StageAttempt)
+	w.lasting(&running{node: n, row: row}, e.T, e.End, "task", name, args{
+		"job": e.App, "tid": e.ID, "locality": e.Locality, "outcome": e.Outcome, "error": e.Error, "metrics": e.SparkCounters,
+	})
 }
