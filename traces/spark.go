@@ -4,8 +4,10 @@ import "errors"
 
 // ErrSpark is the error for a trace with applications of Spark where results are computed of
 // jobs of MapReduce.
-var ErrSpark = errors.New("it has applications of Spark, of which heddle predicts nothing: heddle trace info, explain and report " +
-	"show them; \"heddle trace cut --job ID\" copies jobs of MapReduce, without the room that Spark took beside them")
+var ErrSpark = errors.New(
+	"it has applications of Spark, which are not simulated, nor held by formats for MapReduce: heddle trace info, explain and report " +
+		"show them; \"heddle trace cut --job ID\" copies jobs of MapReduce, without the room that Spark took beside them",
+)
 
 // SparkLocality is how near to its data a task of Spark ran, as its driver counts.
 type SparkLocality uint8

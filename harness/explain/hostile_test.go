@@ -52,6 +52,8 @@ func TestHostile(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for seed := range uint64(150) {
 		r := drawn(t, seed%30)
+		r.events = append(r.events, sparkEvents(t, drawnLog(seed))...)
+		traces.Sort(r.events)
 		for range 1 + rng.IntN(60) {
 			i := rng.IntN(len(r.events))
 			switch rng.IntN(3) {
