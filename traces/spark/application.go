@@ -72,9 +72,12 @@ var takers = map[string]func(*application, *event) error{
 	"SparkListenerTaskEnd":                   (*application).taskEnded,
 }
 
+// mostBefore is how long before its application something may be, by a clock that was set.
+const mostBefore = traces.Time(24 * 3600e9)
+
 // time returns a time of the log.
 func (a *application) time(ms int64) traces.Time {
-	if ms <= 0 || ms > format.LatestMs {
+	if ms <= 0 || ms > format.LatestMs || a.begun && traces.Time(ms*1e6) < a.T-mostBefore {
 		a.oddTime = cmp.Or(a.oddTime, strconv.FormatInt(ms, 10)+" ms")
 		return a.Start
 	}
@@ -223,8 +226,8 @@ func (a *application) started(e *event) error {
 	if err != nil {
 		return err
 	}
-	for _, x := range a.executors {
-		x.App = a.App
+	for _, x := range a.executors { // a local one registers before
+		x.App, x.T = a.App, max(x.T, a.T-mostBefore)
 	}
 	return nil
 }

@@ -46,7 +46,7 @@ var (
 	longEvent = mend.Kind{Wrong: "a line of an event log that is over 64 MiB long", Done: "left out", Loses: mend.Part}
 	noApp     = mend.Kind{Wrong: "an event log without an application", Done: "left out", Loses: mend.Job}
 	noStart   = mend.Kind{Wrong: "an event log without the start of its application", Done: "taken as starting with its first job"}
-	badTime   = mend.Kind{Wrong: "a time before 1970 or after 2200", Done: "taken as that of the application's start"}
+	badTime   = mend.Kind{Wrong: "a time before 1970, before its application or after 2200", Done: "taken as that of the application's start"}
 	oddCount  = mend.Kind{Wrong: "a count below 0 or over 2^60", Done: "taken as not reported"}
 	takenBack = mend.Kind{Wrong: "a task that succeeded, and whose output was lost later", Done: "taken as it ended first"}
 	bareTask  = mend.Kind{
