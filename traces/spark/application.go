@@ -2,7 +2,9 @@ package spark
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -10,6 +12,7 @@ import (
 
 	"heddle/traces"
 	"heddle/traces/format"
+	"heddle/traces/mend"
 )
 
 // application is the application whose log is being read. What has ended is added to the trace
@@ -17,25 +20,24 @@ import (
 type application struct {
 	*reader
 	traces.SparkApplication
-	begun, over  bool
-	failed       bool        // its last job failed
-	odd, oddTime string      // a count or time that cannot be, of the event that is being read
-	last         traces.Time // of what was read
-	exit         *int64
-	memory       map[int64]int64 // of a container, by resource profile
-	settings     map[string]string
-	queries      map[int64]*traces.SparkQuery
-	jobs         map[int64]*job
-	stages       map[stageID]*traces.SparkStage // that run
-	ran          map[int64]bool                 // stages that were submitted
-	made         map[int64]int64                // by RDD: the stage that wrote its shuffle
-	executors    map[string]*traces.SparkExecutor
-	gone         map[string]bool             // executors that were removed
-	tasks        map[int64]*traces.SparkTask // that run
-	writes       map[int64]bool              // stages that run and write a shuffle
+	begun, over bool
+	failed      bool        // its last job failed
+	odd         mend.Kind   // what is first odd of the event that is being read
+	about       string      // and the number that is; empty: nothing
+	last        traces.Time // of what was read
+	exit        *int64
+	memory      map[int64]int64 // of a container, by resource profile
+	settings    map[string]string
+	queries     map[int64]*traces.SparkQuery
+	jobs        map[int64]*job
+	stages      map[string]*traces.SparkStage // that run, by ID and attempt
+	ran         map[int64]bool                // stages that were submitted
+	made        map[int64]int64               // by RDD: the stage that wrote its shuffle
+	executors   map[string]*traces.SparkExecutor
+	gone        map[string]bool             // executors that were removed
+	tasks       map[int64]*traces.SparkTask // that run
+	writes      map[int64]bool              // stages that run and write a shuffle
 }
-
-type stageID struct{ id, attempt int64 }
 
 // job is a job of Spark that runs, with all stages that it lists.
 type job struct {
@@ -46,7 +48,7 @@ type job struct {
 func newApplication(r *reader) *application {
 	return &application{
 		reader: r, memory: map[int64]int64{}, queries: map[int64]*traces.SparkQuery{}, jobs: map[int64]*job{},
-		stages: map[stageID]*traces.SparkStage{}, ran: map[int64]bool{}, made: map[int64]int64{},
+		stages: map[string]*traces.SparkStage{}, ran: map[int64]bool{}, made: map[int64]int64{},
 		executors: map[string]*traces.SparkExecutor{}, gone: map[string]bool{}, tasks: map[int64]*traces.SparkTask{}, writes: map[int64]bool{},
 	}
 }
@@ -78,7 +80,7 @@ const mostBefore = traces.Time(24 * 3600e9)
 // time returns a time of the log.
 func (a *application) time(ms int64) traces.Time {
 	if ms <= 0 || ms > format.LatestMs || a.begun && traces.Time(ms*1e6) < a.T-mostBefore {
-		a.oddTime = cmp.Or(a.oddTime, strconv.FormatInt(ms, 10)+" ms")
+		a.strange(badTime, ms)
 		return a.Start
 	}
 	a.last = max(a.last, traces.Time(ms*1e6))
@@ -88,7 +90,7 @@ func (a *application) time(ms int64) traces.Time {
 // count returns a number of the log, at most 2^60.
 func (a *application) count(n int64) int64 {
 	if n < 0 || n > traces.MostBytes {
-		a.odd = cmp.Or(a.odd, strconv.FormatInt(n, 10))
+		a.strange(oddCount, n)
 		return -1
 	}
 	return n
@@ -104,23 +106,28 @@ func (a *application) ms(ns int64) int64 {
 
 // small returns a number of the log that is an id or a number of tasks or cores.
 func (a *application) small(n int64) int32 {
-	if n < 0 || n > traces.MostCores {
-		a.odd = cmp.Or(a.odd, strconv.FormatInt(n, 10))
+	if n < 0 || n > math.MaxInt32 {
+		a.strange(oddCount, n)
 		return 0
 	}
 	return int32(n)
 }
 
+// strange notes a number that cannot be of the event that is being read.
+func (a *application) strange(kind mend.Kind, n int64) {
+	if a.about == "" {
+		a.odd, a.about = kind, strconv.FormatInt(n, 10)
+	}
+}
+
 // mended records what is odd of the event that was read.
-func (a *application) mended() (err error) {
-	if a.odd != "" {
-		err = a.mend(oddCount, a.odd)
+func (a *application) mended() error {
+	if a.about == "" {
+		return nil
 	}
-	if a.oddTime != "" && err == nil {
-		err = a.mend(badTime, a.oddTime)
-	}
-	a.odd, a.oddTime = "", ""
-	return err
+	about := a.about
+	a.about = ""
+	return a.mend(a.odd, about)
 }
 
 // logStarted ends the application before, if a log has several.
@@ -259,7 +266,7 @@ func first(m map[string]string) string {
 func (a *application) executorAdded(e *event) error {
 	i := &e.ExecutorInfo
 	return a.executor(&traces.SparkExecutor{
-		T: a.time(e.Timestamp), Executor: e.Executor, Node: traces.Node(a.Racks.Name(i.Host)), Cores: a.small(i.Cores),
+		T: a.time(e.Timestamp), Executor: e.Executor, Node: traces.Node(a.Racks.Name(i.Host)), Cores: a.small(min(i.Cores, traces.MostCores)),
 		Container:   cmp.Or(i.Attributes["CONTAINER_ID"], container.FindString(first(i.Logs))),
 		MemoryBytes: cmp.Or(a.memory[i.ProfileID], a.memory[0]),
 	})
@@ -359,7 +366,7 @@ func (a *application) stageSubmitted(e *event) error {
 	}
 	slices.Sort(x.Parents)
 	a.ran[s.ID] = true
-	a.stages[stageID{s.ID, s.Attempt}] = x
+	a.stages[s.key()] = x
 	return nil
 }
 
@@ -380,7 +387,7 @@ func (a *application) parent(id int64, of *job) (int32, bool) {
 
 func (a *application) stageCompleted(e *event) error {
 	s := &e.Stage
-	id := stageID{s.ID, s.Attempt}
+	id := s.key()
 	x := a.stages[id]
 	if x == nil { // a log that was begun later
 		if err := a.stageSubmitted(e); err != nil {
@@ -411,29 +418,13 @@ func (a *application) finish() error {
 		}
 		return a.mend(noApp, "no event names an application")
 	}
-	for _, id := range slices.Sorted(maps.Keys(a.tasks)) {
-		if err := a.Add(a.tasks[id]); err != nil {
-			return err
-		}
-	}
-	for _, id := range slices.SortedFunc(maps.Keys(a.stages), func(x, y stageID) int {
-		return cmp.Or(cmp.Compare(x.id, y.id), cmp.Compare(x.attempt, y.attempt))
-	}) {
-		if err := a.Add(a.stages[id]); err != nil {
-			return err
-		}
-	}
-	for _, id := range slices.Sorted(maps.Keys(a.queries)) {
-		if err := a.Add(a.queries[id]); err != nil {
-			return err
-		}
-	}
-	for _, id := range slices.Sorted(maps.Keys(a.executors)) {
-		x := a.executors[id]
+	for _, x := range a.executors { // the order does not matter
 		if a.over {
 			x.End, x.Outcome = max(x.T, a.End), traces.Succeeded
 		}
-		if err := a.Add(x); err != nil {
+	}
+	for _, e := range slices.Concat(left(a.tasks), left(a.stages), left(a.queries), left(a.executors)) {
+		if err := a.Add(e); err != nil {
 			return err
 		}
 	}
@@ -445,3 +436,14 @@ func (a *application) finish() error {
 	}
 	return a.Add(&a.SparkApplication)
 }
+
+// left returns the events of what did not end.
+func left[K cmp.Ordered, E traces.Event](of map[K]E) (list []traces.Event) {
+	for _, key := range slices.Sorted(maps.Keys(of)) {
+		list = append(list, of[key])
+	}
+	return list
+}
+
+// key tells attempts of stages apart.
+func (s *stageInfo) key() string { return fmt.Sprint(s.ID, s.Attempt) }
