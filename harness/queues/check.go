@@ -2,7 +2,6 @@ package queues
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -36,9 +35,8 @@ func (f *File) labels(q *Queue) {
 		}
 	}
 	q.ByLabel = map[string]Part{}
-	for _, name := range slices.Sorted(maps.Keys(f.keys)) {
-		rest, ok := strings.CutPrefix(name, key+".")
-		if label, _, more := strings.Cut(rest, "."); ok && more {
+	for _, rest := range f.under(key + ".") {
+		if label, _, more := strings.Cut(rest, "."); more {
 			s := q.ByLabel[label]
 			s.Capacity, s.MaxCapacity = f.amounts(key+"."+label, q.Parent == nil)
 			q.ByLabel[label] = s
@@ -180,7 +178,7 @@ func (f *File) listKeys() {
 	for q := range f.All() {
 		known[q.Path] = true
 	}
-	for _, name := range slices.Sorted(maps.Keys(f.keys)) {
+	for _, name := range f.names {
 		value, last := f.keys[name], name[strings.LastIndexByte(name, '.')+1:]
 		first, _, _ := strings.Cut(name, ".")
 		why, does := without[last]

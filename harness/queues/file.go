@@ -11,7 +11,6 @@ import (
 	"io"
 	"iter"
 	"maps"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -28,6 +27,7 @@ type File struct {
 
 	count  int               // of queues
 	keys   map[string]string // without Prefix
+	names  []string          // of keys, sorted
 	read   map[string]bool   // keys that have been asked for
 	leaves map[string]*Queue // by path, and by name; nil for a name of several
 }
@@ -135,7 +135,7 @@ func parseLines(text string) (map[string]string, error) {
 // and traces keep, and Read takes it as well.
 func (f *File) String() string {
 	var b strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(f.keys)) {
+	for _, name := range f.names {
 		b.WriteString(name + "=" + strings.Join(strings.Fields(f.keys[name]), " ") + "\n")
 	}
 	return b.String()
@@ -145,7 +145,7 @@ func (f *File) String() string {
 func (f *File) XML() string {
 	var b strings.Builder
 	b.WriteString("<configuration>\n")
-	for _, name := range slices.Sorted(maps.Keys(f.keys)) {
+	for _, name := range f.names {
 		b.WriteString("  <property><name>")
 		_ = xml.EscapeText(&b, []byte(Prefix+name)) // a strings.Builder takes all
 		b.WriteString("</name><value>")

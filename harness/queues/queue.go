@@ -3,6 +3,7 @@ package queues
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -101,7 +102,7 @@ type refused struct{ error }
 
 // parse makes the tree of queues.
 func parse(keys map[string]string) (f *File, err error) {
-	f = &File{keys: keys, read: map[string]bool{}, leaves: map[string]*Queue{}}
+	f = &File{keys: keys, names: slices.Sorted(maps.Keys(keys)), read: map[string]bool{}, leaves: map[string]*Queue{}}
 	defer func() {
 		if r := recover(); r != nil {
 			no, ok := r.(refused)
@@ -131,6 +132,18 @@ func (f *File) text(key, otherwise string) string {
 		return f.expand(v)
 	}
 	return otherwise
+}
+
+// under yields the keys that begin so, in order, with the rest of each.
+func (f *File) under(begin string) iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		i, _ := slices.BinarySearch(f.names, begin)
+		for ; i < len(f.names); i++ {
+			if rest, ok := strings.CutPrefix(f.names[i], begin); !ok || !yield(f.names[i], rest) {
+				return
+			}
+		}
+	}
 }
 
 // expand replaces ${key} by the value of another key of the file, as Hadoop does.
@@ -225,9 +238,8 @@ func (f *File) settings() {
 	}
 	const parallel = "max-parallel-apps"
 	f.perUser = map[string]int{"": f.int("user."+parallel, math.MaxInt32)}
-	for _, key := range slices.Sorted(maps.Keys(f.keys)) {
-		user, of := strings.CutPrefix(key, "user.")
-		if user, is := strings.CutSuffix(user, "."+parallel); of && is {
+	for key, user := range f.under("user.") {
+		if user, is := strings.CutSuffix(user, "."+parallel); is {
 			f.perUser[user] = f.int(key, math.MaxInt32)
 		}
 	}
@@ -331,12 +343,9 @@ func (f *File) weights(q *Queue) {
 	if q.Parent != nil {
 		maps.Copy(q.UserWeights, q.Parent.UserWeights)
 	}
-	begin := q.Path + ".user-settings."
-	for _, key := range slices.Sorted(maps.Keys(f.keys)) {
-		if user, ok := strings.CutPrefix(key, begin); ok {
-			if user, ok = strings.CutSuffix(user, ".weight"); ok && user != "" {
-				q.UserWeights[user] = float(key, f.text(key, ""))
-			}
+	for key, user := range f.under(q.Path + ".user-settings.") {
+		if user, ok := strings.CutSuffix(user, ".weight"); ok && user != "" {
+			q.UserWeights[user] = float(key, f.text(key, ""))
 		}
 	}
 }
