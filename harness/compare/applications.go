@@ -12,7 +12,7 @@ import (
 // trace the means over those that succeeded. The last column is how much longer they took than in the first trace.
 func Applications(names []string, list []*measure.Figures) doc.Doc {
 	t := &doc.Table{Name: "applications", Columns: []string{
-		"name", "trace", "of", "succeeded", "completion", "waited", "tasks", "task time", "CPU", "GC", "fetch wait", "read", "shuffled", "spilt",
+		"name", "trace", "of", "succeeded", "completion", "waited", "task time", "CPU", "GC", "fetch wait", "read", "shuffled", "spilt",
 		"against the first",
 	}}
 	var order []string
@@ -29,57 +29,48 @@ func Applications(names []string, list []*measure.Figures) doc.Doc {
 	for _, name := range order {
 		first := 0.0
 		for i, jobs := range by[name] {
-			m, waits := means(jobs)
 			if len(jobs) == 0 {
 				continue
 			}
-			against := doc.Words("-")
-			if i == 0 {
-				first = m[0]
-			} else if first > 0 && m[0] > 0 {
-				against = doc.Fixed(100*(m[0]/first-1), 1, "%")
-			}
-			wait := doc.Words("-")
-			if waits {
-				wait = doc.Duration(m[1])
-			}
-			row := []doc.Cell{
-				doc.Words(name), doc.Words(names[i]), doc.Count(len(jobs)), doc.Count(int(m[10])), doc.Duration(m[0]), wait, doc.Fixed(m[2], 1, ""),
-				doc.Duration(m[3]), doc.Duration(m[4]), doc.Duration(m[5]), doc.Duration(m[6]), doc.Bytes(int64(m[7])), doc.Bytes(int64(m[8])),
-				doc.Bytes(int64(m[9])), against,
-			}
-			if jobs[0].Spark == nil { // figures of jobs of MapReduce lack these
-				for _, k := range []int{8, 9, 10, 13} {
-					row[k] = doc.Words("-")
+			sums, n := means(jobs)
+			row := []doc.Cell{doc.Words(name), doc.Words(names[i]), doc.Count(len(jobs)), doc.Count(n)}
+			for k, x := range sums {
+				switch cell := doc.Duration(x); {
+				case n == 0 || k > 2 && k != 6 && k != 7 && jobs[0].Spark == nil: // figures of jobs of MapReduce lack these
+					row = append(row, doc.Words("-"))
+				case k < 6:
+					row = append(row, cell)
+				default:
+					row = append(row, doc.Bytes(int64(x)))
 				}
 			}
-			t.Add(row...)
+			against := doc.Words("-")
+			if i > 0 && first > 0 && n > 0 {
+				against = doc.Fixed(100*(sums[0]/first-1), 1, "%")
+			} else if i == 0 {
+				first = sums[0]
+			}
+			t.Add(append(row, against)...)
 		}
 	}
 	return doc.Doc{t, doc.Notes{"one run of each is no proof: runs of the same differ, too"}}
 }
 
 // means returns the means of what Applications tells of the jobs that succeeded, and how many these are.
-func means(jobs []*measure.Job) (sums [11]float64, waits bool) {
+func means(jobs []*measure.Job) (sums [9]float64, n int) {
 	for _, j := range jobs {
 		if j.Outcome != traces.Succeeded {
 			continue
 		}
-		wait, ok := j.WaitMs()
-		waits = waits || ok
+		n++
+		wait, _ := j.WaitMs()
 		s := cmp.Or(j.Spark, &measure.Spark{TaskMs: float64(j.MapTime+j.ReduceTime) / 1e6})
-		if !ok {
-			wait = 0
-		}
 		for i, x := range []float64{
-			j.CompletionMs, wait, float64(j.Attempts.OK), s.TaskMs, float64(s.CPUMs), float64(s.GCMs), float64(s.FetchWaitMs),
-			float64(j.Bytes.Input), float64(j.Bytes.Shuffle), float64(s.SpiltBytes), 1,
+			j.CompletionMs, max(0, wait), s.TaskMs, float64(s.CPUMs), float64(s.GCMs), float64(s.FetchWaitMs), float64(j.Bytes.Input),
+			float64(j.Bytes.Shuffle), float64(s.SpiltBytes),
 		} {
-			sums[i] += x
+			sums[i] += (x - sums[i]) / float64(n)
 		}
 	}
-	for i := range sums[:10] {
-		sums[i] /= max(1, sums[10])
-	}
-	return sums, waits
+	return sums, n
 }

@@ -350,7 +350,7 @@ func (w *Reader) sparkWords(steps []Step) []string {
 	}
 	start := cmp.Or(a.Start, a.T)
 	text := Ns(start-a.T).String() + " until its driver ran"
-	if a.AMStart > start {
+	if a.AMStart > start && a.AMStart <= a.first {
 		text += ", " + Ns(a.AMStart-start).String() + " until its ApplicationMaster was up"
 		start = a.AMStart
 	}

@@ -291,3 +291,21 @@ func TestSparkHoldsContainers(t *testing.T) {
 		}
 	}
 }
+
+// TestSparkOddMaster: an ApplicationMaster that was up after the first executor, as some log says, is not told.
+func TestSparkOddMaster(t *testing.T) {
+	var b bytes.Buffer
+	sparktest.Join(&b, "application_1_0001", "join")
+	events := sparkEvents(t, b.Bytes())
+	for _, late := range []bool{false, true} {
+		if late {
+			events[0].(*traces.SparkApplication).AMStart += 1e18
+		}
+		x, ok := explainSpark(events)
+		i := slices.IndexFunc(x.Lines, func(l Line) bool { return l.Cause == sparkStart })
+		if !ok || strings.Contains(x.Lines[i].Sentence, "6.0 s until its ApplicationMaster was up") == late ||
+			strings.Contains(x.Lines[i].Sentence, ", -") {
+			t.Errorf("late %v: %s", late, x.Lines[i].Sentence)
+		}
+	}
+}
