@@ -189,7 +189,11 @@ func (o *queueOptions) printWhatIf(
 		return err
 	}
 	if o.Page != "" {
-		if err := outfile.Create(o.Page, func(f *os.File) error { return doc.WritePage(f, report.Doc()) }); err != nil {
+		page := append(report.Doc(), doc.Heading("Where this is from"), doc.Text("This page is made by:"), doc.Command(os.Args))
+		for i, s := range sides {
+			page = append(page, doc.Files{{Name: s.Name, Type: "text/xml", Text: files[i].XML()}})
+		}
+		if err := outfile.Create(o.Page, func(f *os.File) error { return doc.WritePage(f, page) }); err != nil {
 			return failed(fmt.Errorf("write page: %w", err))
 		}
 		defer fmt.Fprintln(c.App.ErrWriter, "page:", o.Page)

@@ -16,8 +16,8 @@ type value struct {
 	block int
 }
 
-// change computes how property n changes for the jobs of a group.
-func (g *grouped) change(n int) (c Change) {
+// change computes how property n changes for the jobs of a group, of so many seeds.
+func (g *grouped) change(n, seeds int) (c Change) {
 	number := map[int]int{}
 	var sides [2][]value
 	for i := range g.pairs { // in order of submission, so blocks are numbered in order of time
@@ -37,7 +37,7 @@ func (g *grouped) change(n int) (c Change) {
 			c.Shorter++
 		}
 	}
-	c.Jobs = len(sides[0])
+	c.Jobs, c.Longer, c.Shorter = len(sides[0])/seeds, c.Longer/seeds, c.Shorter/seeds
 	blocks := make([]int, 0, len(number))
 	for b := range number {
 		blocks = append(blocks, b)
@@ -54,7 +54,7 @@ func (g *grouped) change(n int) (c Change) {
 	}
 	slices.SortFunc(g.was[n], func(a, b value) int { return cmp.Compare(a.v, b.v) })
 	add := func(of string, tail float64, at func(list []value, without int) float64) {
-		p := newPart(sides, len(blocks), at, tail)
+		p := newPart(sides, len(blocks), at, tail/float64(seeds))
 		p.Of, p.Recorded = of, compare.Number(at(g.was[n], -1))
 		c.Parts = append(c.Parts, p)
 	}
@@ -67,7 +67,7 @@ func (g *grouped) change(n int) (c Change) {
 	return c
 }
 
-// newPart compares a statistic of both sides; the share tail of the jobs is beyond it.
+// newPart compares a statistic of both sides; the share tail of all jobs, by the number of seeds, is beyond it.
 func newPart(sides [2][]value, blocks int, at func(list []value, without int) float64, tail float64) Part {
 	p := Part{Old: compare.Number(at(sides[0], -1)), New: compare.Number(at(sides[1], -1))}
 	difference := func(without int) float64 { return at(sides[1], without) - at(sides[0], without) }

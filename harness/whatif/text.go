@@ -142,13 +142,13 @@ func (r *Report) Doc() doc.Doc {
 			d = append(d, doc.Text("Keys of "+file+" that change nothing here:"), keys)
 		}
 	}
-	d = append(d, doc.Heading("By queue"), r.forest())
+	d = append(d, doc.Heading("By queue"), doc.Subheading("Waits for the first task, "+what+": "+r.New+" minus "+r.Old), r.forest())
 	for _, n := range []int{waiting, completion, slowdown} {
 		p := measure.JobProperties()[n]
 		d = append(d, doc.Subheading(strings.ToUpper(p.Title[:1])+p.Title[1:]), r.table(n, p))
 	}
-	d = append(d, doc.Subheading("Use of the cluster, and jobs that did not succeed"), r.useTable(), doc.Heading("By user: waits, "+what),
-		r.users())
+	d = append(d, doc.Subheading("Use of the cluster, and jobs that did not succeed"), r.useTable(), doc.List(r.refusals()),
+		doc.Heading("By user: waits, "+what), r.users())
 	return append(d, doc.Heading("How sure"), doc.Text(r.how()))
 }
 
@@ -157,8 +157,8 @@ func (r *Report) how() string {
 	text := fmt.Sprintf("Each of %s is simulated under both files with the same seed (%s), and compared with itself. Intervals are of %s "+
 		"of %.4g h: how much the difference would be in other such times. Jobs of one block depend on each other; what carries over to the "+
 		"next block widens the interval (jackknife of blocks, adjusted for the correlation of neighbours). All queues of a table, and all "+
-		"users, hold together (Bonferroni). %s: as large a difference comes by chance in 5 of 100 cases or more. A percentile has an "+
-		"interval if %d jobs are beyond it.",
+		"users, hold together (Bonferroni). Longer and shorter count jobs that change by more than 1 and by more than a tenth. %s: as "+
+		"large a difference comes by chance in 5 of 100 cases or more. A percentile has an interval if %d jobs are beyond it.",
 		printable.Count(r.Jobs, "job"), printable.Count(r.Seeds, "seed"), printable.Count(r.Blocks, "block"), r.BlockHours,
 		compare.CannotTell, beyond)
 	if !r.LeftOut.Known() {
@@ -200,7 +200,7 @@ func (r *Report) table(n int, p *measure.Property) *doc.Table {
 	for _, g := range append(r.of(measure.ByQueue), r.Groups[0]) {
 		c := g.changes()[n]
 		for i := range c.Parts {
-			row := []doc.Cell{doc.Words(name(g)), doc.Count(c.Jobs / r.Seeds), doc.Count(c.Longer / r.Seeds), doc.Count(c.Shorter / r.Seeds)}
+			row := []doc.Cell{doc.Words(name(g)), doc.Count(c.Jobs), doc.Count(c.Longer), doc.Count(c.Shorter)}
 			if i > 0 {
 				row = []doc.Cell{doc.Words(""), doc.Words(""), doc.Words(""), doc.Words("")}
 			}
@@ -214,10 +214,7 @@ func (r *Report) table(n int, p *measure.Property) *doc.Table {
 func (r *Report) forest() *doc.Forest {
 	nan := math.NaN()
 	part, what := r.looked()
-	f := &doc.Forest{
-		Name: "waits", Title: "Waits, " + what + ": " + r.New + " minus " + r.Old, Shared: true, What: "queue",
-		Ours: "difference, 95 %",
-	}
+	f := &doc.Forest{Name: "waits", Title: "Waits, " + what, Shared: true, What: "queue", Ours: "difference, 95 %"}
 	for _, g := range r.of(measure.ByQueue) {
 		p := &g.Waiting.Parts[part]
 		f.Rows = append(f.Rows, doc.ForestRow{
@@ -269,6 +266,14 @@ func (r *Report) useTable() *doc.Table {
 		t.Add(row...)
 	}
 	return t
+}
+
+// refusals are why YARN refuses jobs under the new file that it took under the old one.
+func (r *Report) refusals() (list []string) {
+	for _, reason := range r.Groups[0].Refusals {
+		list = append(list, r.New+": "+reason)
+	}
+	return list
 }
 
 // share is what a queue is guaranteed, and what it may use at most, under one side.

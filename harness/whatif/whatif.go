@@ -293,7 +293,7 @@ func (r *Report) finish(groups map[[2]string]*grouped, old, new []*measure.Figur
 			}
 		}
 		for n, c := range g.changes() {
-			*c = x.change(n)
+			*c = x.change(n, r.Seeds)
 		}
 	}
 	for by := range kind {
