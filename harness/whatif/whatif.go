@@ -75,7 +75,6 @@ func (g *Group) changes() [3]*Change {
 type Totals struct {
 	Refused      float64 `json:"refused"` // by YARN, at their submission
 	NotSucceeded float64 `json:"notSucceeded"`
-	Deadlines    float64 `json:"deadlines,omitempty"` // jobs that have one
 	Missed       float64 `json:"missed,omitempty"`
 	Killed       float64 `json:"killedAttempts"`
 	UsedPct      float64 `json:"usedPct"` // of the memory of all nodes, from the first submission to the last end
@@ -196,7 +195,7 @@ func valueOf(p *measure.Property, j *measure.Job) float64 {
 // blocks, beyond which intervals gain nothing; else the fewest of these hours that do.
 const mostBlocks = 30
 
-var blockHours = []float64{1, 2, 3, 4, 6, 8, 12}
+var blockHours = []float64{0.25, 0.5, 1, 2, 3, 4, 6, 8, 12}
 
 // divide chooses the blocks, and returns the block of a job.
 func (r *Report) divide(jobs []*measure.Job) func(*measure.Job) int {
@@ -247,11 +246,8 @@ func (g *grouped) add(p pair, a, b *measure.Job) {
 		if j.Outcome != traces.Succeeded {
 			t.NotSucceeded++
 		}
-		if j.DeadlineMs > 0 {
-			t.Deadlines++
-			if j.Outcome != traces.Succeeded || j.CompletionMs > float64(j.DeadlineMs) {
-				t.Missed++
-			}
+		if j.DeadlineMs > 0 && (j.Outcome != traces.Succeeded || j.CompletionMs > float64(j.DeadlineMs)) {
+			t.Missed++
 		}
 	}
 }
@@ -285,7 +281,7 @@ func (r *Report) finish(groups map[[2]string]*grouped, old, new []*measure.Figur
 		x, seeds := groups[[2]string{g.By, g.Name}], float64(r.Seeds)
 		g.Jobs = len(x.pairs) / r.Seeds
 		for i, t := range []*Totals{&g.Old, &g.New} {
-			for _, v := range []*float64{&t.Refused, &t.NotSucceeded, &t.Deadlines, &t.Missed, &t.Killed} {
+			for _, v := range []*float64{&t.Refused, &t.NotSucceeded, &t.Missed, &t.Killed} {
 				*v /= seeds
 			}
 			if t.UsedPct = 100 * x.used[i] / whole[i]; !(t.UsedPct >= 0) {
