@@ -16,10 +16,13 @@ type value struct {
 	block int
 }
 
+// sorted are the values of a group, in ascending order.
+type sorted []value
+
 // change computes how property n changes for the jobs of a group, of so many seeds.
 func (g *grouped) change(n, seeds int) (c Change) {
 	number := map[int]int{}
-	var sides [2][]value
+	var sides [2]sorted
 	for i := range g.pairs { // in order of submission, so blocks are numbered in order of time
 		p := &g.pairs[i]
 		old, new := p.old[n], p.new[n]
@@ -53,14 +56,14 @@ func (g *grouped) change(n, seeds int) (c Change) {
 		slices.SortFunc(side, func(a, b value) int { return cmp.Or(cmp.Compare(a.v, b.v), cmp.Compare(a.block, b.block)) })
 	}
 	slices.SortFunc(g.was[n], func(a, b value) int { return cmp.Compare(a.v, b.v) })
-	add := func(of string, tail float64, at func(list []value, without int) float64) {
+	add := func(of string, tail float64, at func(list sorted, without int) float64) {
 		p := newPart(sides, len(blocks), at, tail/float64(seeds))
 		p.Of, p.Recorded = of, compare.Number(at(g.was[n], -1))
 		c.Parts = append(c.Parts, p)
 	}
 	add("mean", 1, meanWithout)
 	for _, percent := range percents {
-		add(fmt.Sprintf("p%d", percent), float64(100-percent)/100, func(list []value, without int) float64 {
+		add(fmt.Sprintf("p%d", percent), float64(100-percent)/100, func(list sorted, without int) float64 {
 			return percentile(list, without, percent)
 		})
 	}
@@ -68,21 +71,31 @@ func (g *grouped) change(n, seeds int) (c Change) {
 }
 
 // newPart compares a statistic of both sides; the share tail of all jobs, by the number of seeds, is beyond it.
-func newPart(sides [2][]value, blocks int, at func(list []value, without int) float64, tail float64) Part {
+func newPart(sides [2]sorted, blocks int, at func(list sorted, without int) float64, tail float64) Part {
 	p := Part{Old: compare.Number(at(sides[0], -1)), New: compare.Number(at(sides[1], -1))}
 	difference := func(without int) float64 { return at(sides[1], without) - at(sides[0], without) }
 	switch {
 	case len(sides[0]) > 0 && slices.Equal(sides[0], sides[1]): // however few they are
 		blocks, difference = stats.MinBlocks, func(int) float64 { return 0 }
-	case tail*float64(len(sides[0])) < beyond:
-		blocks = 0 // a percentile of so few jobs is one job or another
+	case tail*float64(len(sides[0])) < beyond, // one job or another
+		tail < 1 && min(sides[0].from(p.Old), sides[1].from(p.New)) < min(stats.MinBlocks, (blocks+1)/2): // one rush or another
+		blocks = 0
 	}
 	p.test = stats.Blocks(blocks, difference)
 	return p
 }
 
+// from counts the blocks of the values from a percentile on.
+func (list sorted) from(least compare.Number) int {
+	blocks := map[int]bool{}
+	for i := len(list) - 1; i >= 0 && list[i].v >= float64(least); i-- {
+		blocks[list[i].block] = true
+	}
+	return len(blocks)
+}
+
 // meanWithout returns the mean of the values that are in other blocks.
-func meanWithout(list []value, without int) float64 {
+func meanWithout(list sorted, without int) float64 {
 	sum, n := 0.0, 0
 	for _, x := range list {
 		if x.block != without {
@@ -94,7 +107,7 @@ func meanWithout(list []value, without int) float64 {
 
 // percentile returns the smallest value that so many percent of the values in other blocks do
 // not exceed. The list is sorted.
-func percentile(list []value, without, percent int) float64 {
+func percentile(list sorted, without, percent int) float64 {
 	n := 0
 	for _, x := range list {
 		if x.block != without {

@@ -158,7 +158,7 @@ func (r *Report) how() string {
 		"of %.4g h: how much the difference would be in other such times. Jobs of one block depend on each other; what carries over to the "+
 		"next block widens the interval (jackknife of blocks, adjusted for the correlation of neighbours). All queues of a table, and all "+
 		"users, hold together (Bonferroni). Longer and shorter count jobs that change by more than 1 and by more than a tenth. %s: as "+
-		"large a difference comes by chance in 5 of 100 cases or more. A percentile has an interval if %d jobs are beyond it.",
+		"large a difference comes by chance in 5 of 100 cases or more. A percentile has an interval if %d jobs are beyond it, of several blocks.",
 		printable.Count(r.Jobs, "job"), printable.Count(r.Seeds, "seed"), printable.Count(r.Blocks, "block"), r.BlockHours,
 		compare.CannotTell, beyond)
 	if !r.LeftOut.Known() {

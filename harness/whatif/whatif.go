@@ -227,7 +227,7 @@ func (r *Report) divide(jobs []*measure.Job) func(*measure.Job) int {
 type grouped struct {
 	*Group
 	pairs []pair
-	was   [3][]value // what was recorded, by property
+	was   [3]sorted  // what was recorded, by property
 	used  [2]float64 // MiB times ms
 }
 
