@@ -342,7 +342,7 @@ func drawQueues(t *testing.T, seed uint64, given string) (*queues.File, []queueJ
 }
 
 // TestQueuesOracle holds the model capacity with files of queues against a real ResourceManager. It
-// takes a few files and jobs. With HEDDLE_QUEUES, a folder for what ResourceManagers did, it takes all
+// takes a file and a few jobs, and judges the completion of all together. With HEDDLE_QUEUES, a folder for what ResourceManagers did, it takes all
 // files and more jobs, an hour; what is in the folder is not done again:
 //
 //	HEDDLE_QUEUES=/var/tmp/queues go test ./harness/emulate -run TestQueuesOracle -v -timeout 3h
@@ -354,8 +354,9 @@ func TestQueuesOracle(t *testing.T) {
 	}
 	published := strings.Split(string(data), "\n\n")
 	const drawn = 30
-	folder, files := os.Getenv("HEDDLE_QUEUES"), []int{drawn + 1, drawn + 4, drawn + 5}
-	if folder == "" {
+	folder, files := os.Getenv("HEDDLE_QUEUES"), []int{drawn + 1}
+	whole := folder != ""
+	if !whole {
 		folder = t.TempDir()
 	} else {
 		queueJobs, queueSpreadMs = 100, 40_000
@@ -388,12 +389,12 @@ func TestQueuesOracle(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			compareQueues(t, f, jobs, emulated, simulated)
+			compareQueues(t, f, jobs, emulated, simulated, whole)
 		})
 	}
 }
 
-func compareQueues(t *testing.T, f *queues.File, jobs []queueJob, emulated, simulated []queueRun) {
+func compareQueues(t *testing.T, f *queues.File, jobs []queueJob, emulated, simulated []queueRun, whole bool) {
 	type sums struct{ n, up, end, wait, maps float64 }
 	of := func(runs []queueRun, in func(*queueJob) bool) (s sums) {
 		for i := range jobs {
@@ -438,7 +439,7 @@ func compareQueues(t *testing.T, f *queues.File, jobs []queueJob, emulated, simu
 		same := func(what string, a, b float64) {
 			may := max(0.05*a, (2+a/taskMs/2)*queueBeatMs)
 			t.Logf("%-16s %-10s emulated %7.0f simulated %7.0f ms: %+6.1f %%", name, what, a, b, 100*(b-a)/max(1, a))
-			if math.Abs(a-b) > may {
+			if math.Abs(a-b) > may && (whole || name == "all" && what == "completion") {
 				t.Errorf("%s: %s: emulated %.0f, simulated %.0f ms: they differ by %.0f and may by %.0f", name, what, a, b, math.Abs(a-b), may)
 			}
 		}
