@@ -172,6 +172,10 @@ func (o *replayOptions) kept() bool { return o.Runs != "" || o.RunName != "" }
 // warnOf prints the warnings of all outcomes together, so that none comes twice.
 func warnOf(outcomes []replay.Outcome) {
 	warn(replay.EqualSeeds(outcomes)...)
+	warnDoubts(outcomes)
+}
+
+func warnDoubts(outcomes []replay.Outcome) {
 	var doubts []string
 	for i := range outcomes {
 		doubts = append(doubts, outcomes[i].Warnings...)

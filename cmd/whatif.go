@@ -188,8 +188,10 @@ func (o *queueOptions) printWhatIf(
 	if err != nil {
 		return err
 	}
+	warnDoubts(outcomes)
+	d := append(report.Doc(), replay.Basis(outcomes)...)
 	if o.Page != "" {
-		page := append(report.Doc(), doc.Heading("Where this is from"), doc.Text("This page is made by:"), doc.Command(os.Args))
+		page := append(d, doc.Heading("Where this is from"), doc.Text("This page is made by:"), doc.Command(os.Args))
 		for i, s := range sides {
 			page = append(page, doc.Files{{Name: s.Name, Type: "text/xml", Text: files[i].XML()}})
 		}
@@ -198,5 +200,5 @@ func (o *queueOptions) printWhatIf(
 		}
 		defer fmt.Fprintln(c.App.ErrWriter, "page:", o.Page)
 	}
-	return show(c, report)
+	return printDoc(c, report, d)
 }
