@@ -12,8 +12,8 @@ type Decision struct {
 	// of the job.
 	TaskIndex int32 `json:"taskIndex" range:"tasks,-1"`
 	// BindIndex is the index of the map that the ApplicationMaster was expected
-	// to start in the container; -1 means that no map was predicted. On a cluster,
-	// off-rack maps are not: which of them starts is of no consequence.
+	// to start in the container; -1 means that no map was predicted. Of off-rack
+	// maps another may start as well: which one depends on what comes first.
 	BindIndex int32 `json:"bindIndex" range:"tasks,-1"`
 	// BindBranch is the ApplicationMaster's rule for choosing a map, on which
 	// BindIndex is based: rerun (a map that failed before), node (a map with its

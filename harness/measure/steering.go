@@ -114,8 +114,8 @@ func (c *Collector) actuated(e *traces.Actuation) {
 	}
 	s.Honoured++
 	s.latencies.Add(e.GrantedAt - d.T)
-	if d.What != traces.Map || d.BindIndex < 0 || e.Bound.Job == "" {
-		return
+	if d.What != traces.Map || d.BindIndex < 0 || e.Bound.Job == "" || d.BindBranch == "any" {
+		return // of off-rack maps, one is as good as another
 	}
 	b := s.branch(d.BindBranch)
 	b.Maps++

@@ -119,7 +119,7 @@ func (c *Core) carryOut(x sched.Decision, g *group) bool {
 	c.lastID++
 	e.ID = c.lastID
 	_, _, t, _, _ := c.state.Reservation(reservation)
-	if x.Kind == state.Map && branch != state.BindAny { // which of the off-rack ones runs depends on what comes first
+	if x.Kind == state.Map {
 		e.BindIndex = int32(t)
 	}
 	d := &decision{id: e.ID, meant: x, job: j, reservation: reservation, predicted: t, branch: branch, group: g}

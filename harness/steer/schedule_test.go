@@ -632,7 +632,7 @@ func (s *shell) judge() error {
 		case o == nil:
 			s.wrong("decision %d has no outcome", id)
 			return s.err
-		case s.calm() && (o.Outcome != "honoured" || d.BindIndex >= 0 && o.Bound.Job != "" && o.Bound.Index != d.BindIndex):
+		case s.calm() && (o.Outcome != "honoured" || d.BindIndex >= 0 && d.BindBranch != "any" && o.Bound.Job != "" && o.Bound.Index != d.BindIndex):
 			s.wrong("nothing went wrong, and %+v got %+v", d, o)
 		}
 		for next := id + 1; decided[next] != nil && decided[next].T < outcome[id].T; next++ {
