@@ -153,12 +153,9 @@ type part struct {
 // parts divides a task's time: waits for shuffle blocks, garbage collections, what is not its run, and the rest.
 func (t *sparkTask) parts() (list [3]part, own traces.Time) {
 	own = t.End - t.T
-	outside := own
+	outside := traces.Time(0)
 	if t.RunMs >= 0 {
-		outside -= traces.Time(min(t.RunMs, traces.MostTime/1e6) * 1e6)
-	}
-	if t.RunMs < 0 {
-		outside = 0
+		outside = own - traces.Time(min(t.RunMs, traces.MostTime/1e6)*1e6)
 	}
 	for i, p := range []part{
 		{delivery, outside},

@@ -3,7 +3,6 @@ package sched
 import (
 	"math"
 
-	"heddle/harness/queues"
 	"heddle/harness/state"
 )
 
@@ -96,9 +95,6 @@ func over(r state.Resource, by float32) state.Resource {
 	part := func(n int32) int32 { return int32(math.Ceil(float64(float32(n) / by))) }
 	return state.Resource{MemoryMB: part(r.MemoryMB), VCores: part(r.VCores)}
 }
-
-// times returns so many parts of r, rounded down.
-func times(r state.Resource, by float32) state.Resource { return queues.Times(r, by) }
 
 func smallest(a, b state.Resource) state.Resource {
 	return state.Resource{MemoryMB: min(a.MemoryMB, b.MemoryMB), VCores: min(a.VCores, b.VCores)}

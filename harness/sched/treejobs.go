@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"heddle/harness/queues"
 	"heddle/harness/state"
 )
 
@@ -186,10 +187,10 @@ func (m *tree) userLimit(b *branch, u *treeUser) state.Resource {
 	limit := m.max(over(b.activeUsed.Add(m.step), b.activeWeight), over(part, percent))
 	most := m.down(b.Most)
 	if b.UserLimitFactor != -1 && b.Guaranteed != (state.Resource{}) {
-		most = times(capacity, b.UserLimitFactor)
+		most = queues.Times(capacity, b.UserLimitFactor)
 	}
 	limit = m.up(m.min(limit, most))
-	return m.down(times(limit, u.weight))
+	return m.down(queues.Times(limit, u.weight))
 }
 
 // Headroom implements Masters.

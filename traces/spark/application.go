@@ -216,19 +216,14 @@ func (a *application) started(e *event) error {
 	a.begun = true
 	a.Start = a.time(e.Timestamp)
 	a.T, a.Name, a.User = a.Start, e.AppName, e.User
-	if ms, err := strconv.ParseInt(
-		a.settings["spark.app.submitTime"],
-		10,
-		64,
-	); err == nil && ms > 0 && ms <= e.Timestamp &&
-		ms <= format.LatestMs {
+	ms, err := strconv.ParseInt(a.settings["spark.app.submitTime"], 10, 64)
+	if err == nil && ms > 0 && ms <= min(e.Timestamp, format.LatestMs) {
 		a.T = traces.Time(ms * 1e6)
 	}
 	id := cmp.Or(e.AppID, a.settings["spark.app.id"])
 	if n, err := strconv.Atoi(e.AttemptID); err == nil && n > 1 {
 		id += "_" + e.AttemptID
 	}
-	var err error
 	a.App, err = a.JobID(id, func() error { return a.mend(format.JobAgain, id) })
 	if err != nil {
 		return err
@@ -265,20 +260,15 @@ func first(m map[string]string) string {
 
 func (a *application) executorAdded(e *event) error {
 	i := &e.ExecutorInfo
-	return a.executor(&traces.SparkExecutor{
-		T: a.time(e.Timestamp), Executor: e.Executor, Node: traces.Node(a.Racks.Name(i.Host)), Cores: a.small(min(i.Cores, traces.MostCores)),
-		Container:   cmp.Or(i.Attributes["CONTAINER_ID"], container.FindString(first(i.Logs))),
-		MemoryBytes: cmp.Or(a.memory[i.ProfileID], a.memory[0]),
-	})
-}
-
-// executor takes an executor into account that registers.
-func (a *application) executor(x *traces.SparkExecutor) error {
-	x.App = a.App
-	if !isWorker(x.Executor) { // the driver of a local application runs its tasks
-		x.MemoryBytes = 0
+	x := &traces.SparkExecutor{
+		T: a.time(e.Timestamp), App: a.App, Executor: e.Executor, Node: traces.Node(a.Racks.Name(i.Host)),
+		Cores:     a.small(min(i.Cores, traces.MostCores)),
+		Container: cmp.Or(i.Attributes["CONTAINER_ID"], container.FindString(first(i.Logs))),
 	}
-	a.executors[x.Executor] = x
+	if isWorker(e.Executor) { // else the driver of a local application, which runs its tasks
+		x.MemoryBytes = cmp.Or(a.memory[i.ProfileID], a.memory[0])
+	}
+	a.executors[e.Executor] = x
 	return nil
 }
 
