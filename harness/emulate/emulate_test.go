@@ -82,18 +82,20 @@ func TestJob(t *testing.T) {
 // TestKilled: a job whose application is killed ends its master, and Run says so.
 func TestKilled(t *testing.T) {
 	c := start(t, described(4, true))
+	killed := make(chan error, 1)
 	time.AfterFunc(3*time.Second, func() {
 		apps, err := c.RM.Apps(t.Context(), yarnclient.AppFilter{})
 		for _, app := range apps {
 			err = errors.Join(err, c.RM.KillApp(t.Context(), app.ID))
 		}
-		if err != nil {
-			t.Error(err)
-		}
+		killed <- err
 	})
 	var failed *emulate.JobError
 	if _, err := c.Run(t.Context(), jobOf(c, 4, 0, time.Hour)); !errors.As(err, &failed) || failed.Status != "KILLED" {
 		t.Errorf("error %v, want that the application was killed", err)
+	}
+	if err := <-killed; err != nil { // the job ends before the call that kills it does
+		t.Error(err)
 	}
 }
 
