@@ -20,7 +20,7 @@ type job struct {
 	slowStart   int32      // number of maps that must succeed before the job asks for reduces
 	asked       int32      // number of reduces for which the job's ApplicationMaster wants or has had containers so far
 	unsent      int32      // number of these of which the cluster does not know yet: the request goes with the next heartbeat
-	askMs       []int64    // times, in ms, at which the job asks for containers for reduces; nil: when enough maps are done (slow start)
+	askMs       []int64    // times, in ms after it is up first or, once wasUp, of the run, at which it asks for reduces; nil: slow start
 	size        [2]state.Resource
 	amSize      state.Resource
 	// node on which the job's ApplicationMaster runs; None if the ApplicationMaster takes no memory and cores of a node
@@ -31,6 +31,7 @@ type job struct {
 	mapsMs      int64 // time when the oldest request for a map was made, if maps wait; after a long wait reduces of the job are killed
 	amUpMs      int64 // time when the ApplicationMaster registered; its heartbeats follow at a fixed interval
 	up, beatSet bool
+	wasUp       bool // an ApplicationMaster of the job was up
 	ended       bool
 	replicas    *state.Hosts // nodes that store each map's input; nil if the replicas that package state knows are these nodes
 	granted     queue        // containers that get their tasks at the ApplicationMaster's next heartbeat

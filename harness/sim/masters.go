@@ -216,7 +216,12 @@ func (am *masters) start(slot int32, n state.NodeID) bool {
 // for all maps of the job.
 func (am *masters) up(slot int32) {
 	j := &am.jobs.list[slot]
-	j.up, j.amUpMs, j.mapsMs = true, am.events.Now, am.events.Now
+	if !j.wasUp {
+		for i := range j.askMs {
+			j.askMs[i] += am.events.Now
+		}
+	}
+	j.up, j.wasUp, j.amUpMs, j.mapsMs = true, true, am.events.Now, am.events.Now
 	if j.amBeside {
 		am.upBy(1)
 	}

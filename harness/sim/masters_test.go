@@ -314,12 +314,12 @@ func TestEndIfDone(t *testing.T) {
 	}
 }
 
-// Recorded times at which a job asks for reduces are events only from the time on at which
-// its ApplicationMaster is up, and of that generation. Requests can be withdrawn.
+// Recorded times at which a job asks for reduces count from when its first ApplicationMaster
+// is up, and are events of a generation. Requests can be withdrawn.
 func TestRecordedAsks(t *testing.T) {
 	am := mastersOf(t, &Config{Cluster: slots(1, 4), Costs: NoCosts()})
 	j := simpleJob("a", 0, 1, 3, Work{})
-	j.ReduceAskMs = []int64{100, 900, 2000}
+	j.ReduceAskMs = []int64{0, 400, 1500}
 	slot := am.submit(t, &j)
 	y := &am.jobs.list[slot]
 	if got := am.until(500, nil); len(got) > 0 {
@@ -327,7 +327,7 @@ func TestRecordedAsks(t *testing.T) {
 	}
 	am.up(slot)
 	if y.asked != 1 || am.view.Waiting(y.id, state.Reduce) != 1 {
-		t.Errorf("asked for %d reduces, want the one whose time has passed", y.asked)
+		t.Errorf("asked for %d reduces, want the one at its start", y.asked)
 	}
 	if got := am.until(1000, nil); !slices.Equal(got, []string{fmt.Sprintf("%d %d at 500", evAMBeat, slot), fmt.Sprintf("%d %d at 900", evAsk, slot)}) {
 		t.Errorf("events %q, want a heartbeat now and the time 900", got)

@@ -120,8 +120,8 @@ type Job struct {
 	// SlowStart is the share of the job's maps that must succeed before the job
 	// asks for reduces.
 	SlowStart float32
-	// ReduceAskMs are the times at which the recorded job asked for its reduces,
-	// in ascending order. At the last time it asks for all reduces that are left.
+	// ReduceAskMs are the times, after its first ApplicationMaster was up, at which the recorded
+	// job asked for its reduces, in ascending order. At the last it asks for all that are left.
 	// If ReduceAskMs is nil, the job asks according to SlowStart.
 	ReduceAskMs []int64
 	// MapWork and ReduceWork describe the work of each task. If a list has fewer

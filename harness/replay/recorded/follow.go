@@ -113,6 +113,9 @@ func (m *Source) asFollowed(list []sim.Job) {
 		if i > 0 {
 			x.SubmitMs = max(x.SubmitMs, list[i-1].SubmitMs)
 		}
+		for k := range x.ReduceAskMs {
+			x.ReduceAskMs[k] -= x.SubmitMs
+		}
 	}
 }
 
