@@ -15,9 +15,7 @@ import (
 
 func TestAgentRefuses(t *testing.T) {
 	token := filepath.Join(t.TempDir(), "token")
-	if err := os.WriteFile(token, []byte("correct-horse-battery-staple"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.WriteFile(token, []byte("correct-horse-battery-staple"), 0o600))
 	for _, c := range []struct {
 		args []string
 		code int

@@ -254,22 +254,13 @@ func TestInterruptedCommands(t *testing.T) {
 			var said bytes.Buffer
 			c.Stderr = &said
 			if w.lock != "" {
-				lock, err := os.Open(filepath.Join(dir, w.lock))
-				if err != nil {
-					t.Fatal(err)
-				}
+				lock := must(os.Open(filepath.Join(dir, w.lock)))
 				defer lock.Close()
-				if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
-					t.Fatal(err)
-				}
+				mustDo(t, unix.Flock(int(lock.Fd()), unix.LOCK_EX))
 			}
-			if err := c.Start(); err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, c.Start())
 			defer w.untilItWaits(t, c, dir, server)() // signals before would say less
-			if err := c.Process.Signal(syscall.SIGTERM); err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, c.Process.Signal(syscall.SIGTERM))
 			err = c.Wait()
 			if err != nil && !errors.As(err, new(*exec.ExitError)) {
 				t.Fatal(err)
@@ -299,9 +290,7 @@ func (w *stoppedCommand) prepare(t *testing.T, dir, at string) {
 			continue
 		}
 		path = filepath.Join(dir, path)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)))
 	}
 	fifo := filepath.Join(dir, "fifo")
 	err := unix.Mkfifo(fifo, 0o600)
@@ -392,38 +381,25 @@ func TestInterruptedExport(t *testing.T) {
 	// More than all buffers on the way hold, so that some is written.
 	events := slices.Repeat([]traces.Event{&traces.Note{T: 1, Text: strings.Repeat("x", 1000)}}, 4000)
 	var input bytes.Buffer
-	if err := tracefile.WriteLines(&input, traces.Header{}, slices.Values(events)); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, tracefile.WriteLines(&input, traces.Header{}, slices.Values(events)))
 	for _, form := range []string{"jsonl", "perfetto", "parquet"} {
 		t.Run(form, func(t *testing.T) {
 			dir := t.TempDir()
 			fifo := filepath.Join(dir, "fifo")
-			if err := unix.Mkfifo(fifo, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, unix.Mkfifo(fifo, 0o600))
 			args := []string{"trace", "export", "--to", form, "-o", filepath.Join(dir, "out")}
 			if form == "parquet" {
 				args = append(args, "--table", "samples")
 			}
 			c := program(t, append(args, fifo)...)
-			if err := c.Start(); err != nil {
-				t.Fatal(err)
-			}
-			feed, err := os.OpenFile(fifo, os.O_WRONLY, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, c.Start())
+			feed := must(os.OpenFile(fifo, os.O_WRONLY, 0))
 			defer feed.Close()
-			if _, err := feed.Write(input.Bytes()); err != nil {
-				t.Fatal(err)
-			}
+			must(feed.Write(input.Bytes()))
 			if now := names(t, dir); len(now) != 2 || now[0] != ".out" && !strings.HasPrefix(now[0], ".out.") {
 				t.Errorf("while it is written there is %q, want a hidden file beside the input", now)
 			}
-			if err := c.Process.Signal(syscall.SIGTERM); err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, c.Process.Signal(syscall.SIGTERM))
 			if err := c.Wait(); c.ProcessState.ExitCode() != exitFailed {
 				t.Errorf("%v, want exit code %d", err, exitFailed)
 			}
@@ -436,10 +412,7 @@ func TestInterruptedExport(t *testing.T) {
 
 func names(t *testing.T, dir string) (list []string) {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must(os.ReadDir(dir))
 	for _, e := range entries {
 		list = append(list, e.Name())
 	}
@@ -515,14 +488,10 @@ func jsonAnswers() map[string]jsonAnswer {
 func TestJSON(t *testing.T) {
 	table := jsonAnswers()
 	dir := t.TempDir()
-	if err := tracefile.WriteFile(filepath.Join(dir, "run.trace"), traces.Header{Origin: traces.Recovered, Model: "yarn"}, realEvents(t)); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, tracefile.WriteFile(filepath.Join(dir, "run.trace"), traces.Header{Origin: traces.Recovered, Model: "yarn"}, realEvents(t)))
 	far := "name: far\nresourceManagers: [http://127.0.0.1:1]\nnameNodes: [127.0.0.1:1]\nhistoryServer: http://127.0.0.1:1\n"
 	for file, text := range map[string]string{"far.yaml": far, "jobs.tsv": "job0\t0\t0\t1000\t10\t10\n", "sweep.yaml": "traces: [run.trace]\nmodels: [yarn]\n"} {
-		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644))
 	}
 	for name, command := range leaves() {
 		row, known := table[name]
@@ -599,9 +568,7 @@ func TestHostileText(t *testing.T) {
 		}
 	}
 	path := filepath.Join(dir, "run.trace")
-	if err := tracefile.WriteFile(path, traces.Header{Origin: traces.Recovered, Model: "yarn"}, events); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, tracefile.WriteFile(path, traces.Header{Origin: traces.Recovered, Model: "yarn"}, events))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusBadRequest)
 		if err := json.NewEncoder(w).Encode(map[string]any{"RemoteException": map[string]string{"exception": hostile, "message": hostile}}); err != nil {
@@ -611,9 +578,7 @@ func TestHostileText(t *testing.T) {
 	defer server.Close()
 	file := filepath.Join(dir, "cluster.yaml")
 	text := "name: far\nresourceManagers: [" + server.URL + "]\nnameNodes: [127.0.0.1:1]\nhistoryServer: " + server.URL + "\nuser: nobody\nhadoop: {home: ., conf: .}\n"
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.WriteFile(file, []byte(text), 0o644))
 	control := regexp.MustCompile(`[^\P{C}\n\t]`)
 	for _, args := range [][]string{
 		{"trace", "info", path},
@@ -647,10 +612,7 @@ func TestHostileText(t *testing.T) {
 func TestEscaper(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.OneOf(rapid.String(), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) })).Draw(t, "text")
-		file, err := os.CreateTemp("", "escaper-*")
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must(os.CreateTemp("", "escaper-*"))
 		defer os.Remove(file.Name())
 		defer file.Close()
 		e := &escaper{out: file}
@@ -664,10 +626,7 @@ func TestEscaper(t *testing.T) {
 		if err := e.Flush(); err != nil {
 			t.Fatal(err)
 		}
-		got, err := os.ReadFile(file.Name())
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must(os.ReadFile(file.Name()))
 		if string(got) != printable.Text(text) {
 			t.Errorf("in pieces %q, whole %q", got, printable.Text(text))
 		}
@@ -686,9 +645,7 @@ func bashWithHeddle(t *testing.T) (bash, bin string) {
 		t.Skip("no bash here")
 	}
 	bin = t.TempDir()
-	if err := os.Symlink(os.Args[0], filepath.Join(bin, "heddle")); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.Symlink(os.Args[0], filepath.Join(bin, "heddle")))
 	return bash, bin
 }
 

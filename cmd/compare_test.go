@@ -16,9 +16,7 @@ func TestCompareJSON(t *testing.T) {
 	var out bytes.Buffer
 	app := newApp()
 	app.Writer = &out
-	if err := app.Run([]string{"heddle", "compare", oneRepeat, "--metric=makespan", "--json"}); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, app.Run([]string{"heddle", "compare", oneRepeat, "--metric=makespan", "--json"}))
 	var got struct {
 		Metric string
 		Models []struct {

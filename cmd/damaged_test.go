@@ -26,10 +26,7 @@ const aTrial = "trials/r01-wordcount-fifo/"
 
 func (f folder) read(name string) string {
 	f.Helper()
-	data, err := os.ReadFile(filepath.Join(f.dir, name))
-	if err != nil {
-		f.Fatal(err)
-	}
+	data := must(os.ReadFile(filepath.Join(f.dir, name)))
 	return string(data)
 }
 
@@ -69,10 +66,7 @@ func (f folder) record(trial, name string) {
 			}
 		}
 	}
-	text, err := json.Marshal(m)
-	if err != nil {
-		f.Fatal(err)
-	}
+	text := must(json.Marshal(m))
 	f.write("manifest.json", string(text))
 }
 
@@ -101,9 +95,7 @@ func (f folder) link(to, name string) {
 func damagedCopy(t *testing.T, damage func(folder)) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "run")
-	if err := os.CopyFS(dir, os.DirFS(labRun)); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.CopyFS(dir, os.DirFS(labRun)))
 	damage(folder{t, dir})
 	return dir
 }
@@ -143,10 +135,7 @@ func damages() []damage {
 		}, "result.json", true},
 		{"trace is a device", func(f folder) { f.link("/dev/zero", aTrial+"trace.heddle") }, "trace.heddle is not a regular file", false},
 		{"trial is elsewhere", func(f folder) {
-			elsewhere, err := filepath.Abs(labRun)
-			if err != nil {
-				f.Fatal(err)
-			}
+			elsewhere := must(filepath.Abs(labRun))
 			f.link(filepath.Join(elsewhere, aTrial), strings.TrimSuffix(aTrial, "/"))
 		}, "escapes", false},
 		{"trial of another name", func(f folder) { f.forge(`"trial": "r01-wordcount-fifo"`, `"trial": "../../../etc"`) }, `result.json: trial: "../../../etc", but the folder is that of trial r01-wordcount-fifo`, false},
@@ -265,9 +254,7 @@ func TestDamagedResume(t *testing.T) {
 func TestDamagedJournal(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "cluster.yaml")
-	if err := os.WriteFile(file, []byte("name: far\nresourceManagers: [\"http://127.0.0.1:9\"]\nnameNodes: [\"127.0.0.1:9\"]\nhistoryServer: http://127.0.0.1:9\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.WriteFile(file, []byte("name: far\nresourceManagers: [\"http://127.0.0.1:9\"]\nnameNodes: [\"127.0.0.1:9\"]\nhistoryServer: http://127.0.0.1:9\n"), 0o600))
 	restore := func(args ...string) (int, error) {
 		_, code, err := heddle(append([]string{"restore", "--cluster", file, "--run", dir}, args...)...)
 		return code, err
@@ -275,9 +262,7 @@ func TestDamagedJournal(t *testing.T) {
 	if code, err := restore(); code != exitUsage || !strings.Contains(fmt.Sprint(err), "steering.journal") {
 		t.Errorf("no journal: code %d, error %v; want code %d", code, err, exitUsage)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "steering.journal"), []byte("12345678 {\"kind\":\"settled\"}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.WriteFile(filepath.Join(dir, "steering.journal"), []byte("12345678 {\"kind\":\"settled\"}\n"), 0o600))
 	if code, err := restore(); code != exitUsage || !strings.Contains(fmt.Sprint(err), "steering.journal: line 1 of 1") {
 		t.Errorf("a damaged journal: code %d, error %v; want code %d", code, err, exitUsage)
 	}

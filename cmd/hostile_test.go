@@ -64,9 +64,7 @@ func startDaemons(t *testing.T) *daemons {
 	folder := t.TempDir()
 	write := func(name, content string) string {
 		path := filepath.Join(folder, name)
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, os.WriteFile(path, []byte(content), 0o600))
 		return path
 	}
 	d.file = write("moody.yaml", fmt.Sprintf("resourceManagers: [http://%s]\nnameNodes: [%s]\nhistoryServer: http://%s\nuser: root\nhadoop: {home: none, conf: none}\n", d.rmAt, d.nn.Address, d.historyAt))

@@ -34,12 +34,8 @@ func hostileFolder(t *testing.T) string {
 	folder := t.TempDir()
 	write := func(name, content string) {
 		path := filepath.Join(folder, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		mustDo(t, os.WriteFile(path, []byte(content), 0o600))
 	}
 	trace := func(name string, changes ...string) {
 		changed := strings.NewReplacer(append(changes, "JOB", "job_1_0001", "NAME", "wordcount", "MODEL", "fifo")...).Replace(hostileTrace)
@@ -73,26 +69,17 @@ func hostileFolder(t *testing.T) string {
 	write("slow.yaml", "cluster: machines.yaml\nworkloads:\n  - {trace: slow.jsonl}\n")
 	write("nobody.yaml", "cluster: machines.yaml\nworkloads:\n  - {trace: sample.jsonl}\n")
 	var bomb bytes.Buffer
-	zip, err := zstd.NewWriter(&bomb)
-	if err != nil {
-		t.Fatal(err)
-	}
+	zip := must(zstd.NewWriter(&bomb))
 	for line := bytes.Repeat([]byte("["), 1<<20); bomb.Len() < 30_000; {
-		if _, err := zip.Write(line); err != nil {
-			t.Fatal(err)
-		}
+		must(zip.Write(line))
 	}
-	if err := zip.Close(); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, zip.Close())
 	write("bomb.zst", bomb.String())
 	write("day.trace", "taken")
 	write(".new.trace.unfinished-DEAD", "half")
 	for _, fifo := range []string{"runs/fifo", "fifo"} {
 		write(fifo+".beside", "")
-		if err := unix.Mkfifo(filepath.Join(folder, fifo), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, unix.Mkfifo(filepath.Join(folder, fifo), 0o600))
 	}
 	run := func(name string) {
 		write("runs/"+name+"/manifest.json", `{"format":1,"name":"`+name+`","state":"finished","trials":[]}`)
@@ -101,9 +88,7 @@ func hostileFolder(t *testing.T) string {
 	run("mine")
 	write("runs/mine/notes.txt", "of mine")
 	run("target")
-	if err := os.Symlink("target", filepath.Join(folder, "runs", "link")); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.Symlink("target", filepath.Join(folder, "runs", "link")))
 	write("runs/early/manifest.json", `{"format":1,"name":"early","state":"running","trials":[{"name":"r01","state":"todo"}]}`)
 	write("runs/early/.lock", "")
 	write("runs/left/.lock", "")
@@ -165,9 +150,7 @@ func TestHostileFiles(t *testing.T) {
 		{"what a killed process left", "trace import -o new.trace list.tsv", 0, `new.trace has 1 job `, ""},
 	} {
 		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
-			if err := os.WriteFile(filepath.Join(folder, "machines.json"), nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, os.WriteFile(filepath.Join(folder, "machines.json"), nil, 0o600))
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 			defer cancel()
 			cmd := program(t, strings.Fields(c.command)...)

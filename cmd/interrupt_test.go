@@ -143,9 +143,7 @@ func readSignalled(t *testing.T, c *exec.Cmd, signalled func(lines int)) (said [
 	}
 	defer r.Close()
 	c.Stdout, c.Stderr = w, w
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, c.Start())
 	w.Close()
 	for lines := bufio.NewScanner(r); lines.Scan(); {
 		said = append(said, lines.Text())
@@ -178,19 +176,12 @@ func TestInterrupted(t *testing.T) {
 	var stdout bytes.Buffer
 	c.Stdout = &stdout
 	c.Env = append(os.Environ(), asMain+"=1")
-	stderr, err := c.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	stderr := must(c.StderrPipe())
+	mustDo(t, c.Start())
 	lines, said := bufio.NewScanner(stderr), []string{}
 	for lines.Scan() {
 		if said = append(said, lines.Text()); len(said) == 1 { // it has begun
-			if err := c.Process.Signal(syscall.SIGTERM); err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, c.Process.Signal(syscall.SIGTERM))
 		}
 	}
 	var exit *exec.ExitError
@@ -207,10 +198,7 @@ func TestInterrupted(t *testing.T) {
 func TestBenchJSON(t *testing.T) {
 	c := exec.CommandContext(t.Context(), os.Args[0], "bench", "--json", "--repeat", "1", "--load", "synthetic-1k-nonet", "--load", "synthetic-1k-late")
 	c.Env = append(os.Environ(), asMain+"=1")
-	out, err := c.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must(c.Output())
 	var loads []struct {
 		Load           string
 		Tasks          int64

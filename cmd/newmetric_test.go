@@ -29,27 +29,16 @@ func TestNewMetric(t *testing.T) {
 	}
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, os.WriteFile(path, []byte(text), 0o644))
 		return path
 	}
-	list, err := filepath.Abs(top + "/harness/measure/metrics.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	source, err := os.ReadFile(list)
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := must(filepath.Abs(top + "/harness/measure/metrics.go"))
+	source := must(os.ReadFile(list))
 	const at = "otherMetrics = []Metric{\n"
 	if strings.Count(string(source), at) != 1 {
 		t.Fatalf("%s: want %q once, behind which the new metric is put", list, at)
 	}
-	replaced, err := json.Marshal(map[string]any{"Replace": map[string]string{list: write("metrics.go", strings.Replace(string(source), at, at+newMetric+"\n", 1))}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	replaced := must(json.Marshal(map[string]any{"Replace": map[string]string{list: write("metrics.go", strings.Replace(string(source), at, at+newMetric+"\n", 1))}}))
 	overlay := write("overlay.json", string(replaced))
 	run := func(ok bool, name string, args ...string) string {
 		t.Helper()

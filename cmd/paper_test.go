@@ -18,10 +18,7 @@ func TestPaperExperiments(t *testing.T) {
 			t.Errorf("%s: experiments %v, error %v", p.Name, files, err)
 		}
 		for _, file := range files {
-			data, err := fs.ReadFile(p.Experiments, file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			data := must(fs.ReadFile(p.Experiments, file))
 			if file == paper.PaperFile {
 				continue
 			}

@@ -67,9 +67,7 @@ func TestPages(t *testing.T) {
 			}
 			for _, b := range page.blocks {
 				if b.file != "" {
-					if err := os.WriteFile(filepath.Join(dir, b.file), []byte(strings.Join(b.lines, "\n")+"\n"), 0o644); err != nil {
-						t.Fatal(err)
-					}
+					mustDo(t, os.WriteFile(filepath.Join(dir, b.file), []byte(strings.Join(b.lines, "\n")+"\n"), 0o644))
 				}
 				if b.kind == "yaml" {
 					if err := readYAML(b); err != nil {
@@ -122,10 +120,7 @@ var interpreters = map[string]string{"python": "heddle/notebook/bin/python", "r"
 // interpret runs the block in a folder, where the commands before it have left their files.
 func (b block) interpret(t *testing.T, dir, name string) {
 	if strings.Contains(name, "/") {
-		cache, err := os.UserCacheDir()
-		if err != nil {
-			t.Fatal(err)
-		}
+		cache := must(os.UserCacheDir())
 		name = filepath.Join(cache, name)
 	}
 	path, err := exec.LookPath(name)
@@ -159,14 +154,8 @@ func TestElsewhere(t *testing.T) {
 
 // TestReadme: the first page is short, and .ci/run runs what it tells a newcomer to.
 func TestReadme(t *testing.T) {
-	page, err := os.ReadFile(top + "/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ci, err := os.ReadFile(top + "/.ci/run")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must(os.ReadFile(top + "/README.md"))
+	ci := must(os.ReadFile(top + "/.ci/run"))
 	const most = 150
 	if n := strings.Count(string(page), "\n"); n > most {
 		t.Errorf("README.md has %d lines, want at most %d: details stand beside their part", n, most)
@@ -218,7 +207,7 @@ type commandLine struct {
 
 func pages(t *testing.T) (found []page) {
 	t.Helper()
-	err := filepath.WalkDir(top, func(path string, entry fs.DirEntry, err error) error {
+	mustDo(t, filepath.WalkDir(top, func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -230,10 +219,7 @@ func pages(t *testing.T) (found []page) {
 		data, err := os.ReadFile(path)
 		found = append(found, parsePage(path, string(data)))
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return found
 }
 
@@ -470,10 +456,7 @@ func slug(heading string) string {
 func likeTop(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	entries, err := os.ReadDir(top)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must(os.ReadDir(top))
 	for _, e := range entries {
 		path, err := filepath.Abs(filepath.Join(top, e.Name()))
 		if _, statErr := os.Stat(filepath.Join(path, "go.mod")); statErr == nil {

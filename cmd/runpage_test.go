@@ -15,18 +15,13 @@ import (
 // end it is not; a page that cannot be written costs one warning.
 func TestRunPage(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
-	if err := os.CopyFS(dir, os.DirFS("../harness/fidelity/testdata/run")); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.CopyFS(dir, os.DirFS("../harness/fidelity/testdata/run")))
 	c := cli.NewContext(newApp(), nil, nil)
 	c.Context = t.Context()
 	var said []string
 	p := &runPage{c: c, say: func(text string) { said = append(said, text) }}
 	reloads := func() bool {
-		text, err := os.ReadFile(filepath.Join(dir, "report.html"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must(os.ReadFile(filepath.Join(dir, "report.html")))
 		return bytes.Contains(text, []byte(`http-equiv="refresh"`))
 	}
 	p.next(&experiment.Step{Folder: dir, Number: 2})

@@ -84,18 +84,9 @@ func (ownFIFO) Name() string { return "own-model" }
 //	spoil FILE OFFSET     turn a byte of a file; from the end where negative
 func TestScripts(t *testing.T) {
 	events := realEvents(t)
-	lab, err := filepath.Abs("../harness/fidelity/testdata/run")
-	if err != nil {
-		t.Fatal(err)
-	}
-	week, err := filepath.Abs("../harness/whatif/testdata/week.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
-	experiments, err := filepath.Abs("../harness/config/testdata")
-	if err != nil {
-		t.Fatal(err)
-	}
+	lab := must(filepath.Abs("../harness/fidelity/testdata/run"))
+	week := must(filepath.Abs("../harness/whatif/testdata/week.csv"))
+	experiments := must(filepath.Abs("../harness/config/testdata"))
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
@@ -158,10 +149,7 @@ func realEvents(t *testing.T) []traces.Event {
 	files, _ := filepath.Glob("../traces/jhist/testdata/*.jhist")
 	var all []traces.Event
 	for _, path := range files {
-		f, err := os.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must(os.Open(path))
 		job, _, err := jhist.Parse(f)
 		f.Close()
 		if err != nil {

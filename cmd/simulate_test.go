@@ -15,14 +15,9 @@ func TestSimulatedTrialOfNoPlan(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(dir, "s", "manifest.json")
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile(file))
 	changed := strings.NewReplacer(`"state": "finished"`, `"state": "failed"`, "r03-wordcount-yarn", "r09-wordcount-yarn").Replace(string(text))
-	if err := os.WriteFile(file, []byte(changed), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.WriteFile(file, []byte(changed), 0o600))
 	_, code, err := heddle("run", "--simulate", "--unverified", "--resume", filepath.Join(dir, "s"))
 	if code == 0 || !strings.Contains(err.Error(), "trial r09-wordcount-yarn is not in the experiment") {
 		t.Errorf("code %d, %v", code, err)

@@ -14,9 +14,7 @@ func TestNodesOfResourceManager(t *testing.T) {
 	d := startDaemons(t)
 	file := filepath.Join(t.TempDir(), "one.xml")
 	text := "root.queues=replay\nroot.replay.capacity=100\n"
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.WriteFile(file, []byte(text), 0o600))
 	histories, err := filepath.Glob("../traces/jhist/testdata/*0034*.jhist")
 	if err != nil || len(histories) == 0 {
 		t.Fatal("no history:", err)

@@ -115,9 +115,7 @@ func TestCheckByTeraValidate(t *testing.T) {
 		in, out := h.fs.path(r.inputPath()+"/part-m-00000"), h.fs.path(r.outputPath("t1"))
 		for _, file := range []string{in, out + "/part-r-00000"} {
 			write(t, file, "", 0o644)
-			if err := os.Truncate(file, readLimitBytes+terasortRowBytes); err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, os.Truncate(file, readLimitBytes+terasortRowBytes))
 		}
 		write(t, out+"/_SUCCESS", "", 0o644)
 		dir := h.fs.path(r.checkPath("t1"))
@@ -145,19 +143,12 @@ func TestCheckKeepsSums(t *testing.T) {
 	write(t, out+"/part-r-00000", texts("a", "1"), 0o644)
 	write(t, out+"/_SUCCESS", "", 0o644)
 	write(t, in, texts("a", "1"), 0o644)
-	info, err := os.Stat(in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := must(os.Stat(in))
 	check("read", true)
 	write(t, in, texts("b", "1"), 0o644)
-	if err := os.Chtimes(in, info.ModTime(), info.ModTime()); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.Chtimes(in, info.ModTime(), info.ModTime()))
 	check("known", true)
-	if err := os.Chtimes(in, info.ModTime(), info.ModTime().Add(time.Second)); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.Chtimes(in, info.ModTime(), info.ModTime().Add(time.Second)))
 	check("read again", false)
 }
 
@@ -178,9 +169,7 @@ func TestCheckCannotSay(t *testing.T) {
 	check("_SUCCESS")
 	write(t, out+"/_SUCCESS", "", 0o644)
 	check("SequenceFile")
-	if err := os.Truncate(in, readLimitBytes+1); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.Truncate(in, readLimitBytes+1))
 	check("")
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

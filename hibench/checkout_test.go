@@ -131,10 +131,7 @@ func TestCheckoutRun(t *testing.T) {
 	if err != nil || d.Bytes != 2000 {
 		t.Fatalf("Prepare: %+v, %v; want 2000 bytes", d, err)
 	}
-	report, err := r.Run(context.Background(), "t1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	report := must(r.Run(context.Background(), "t1"))
 	if !strings.HasPrefix(report, "HadoopSort ") || strings.Fields(report)[3] != "65166232" {
 		t.Errorf("report %q; want the script's line", report)
 	}
@@ -172,9 +169,7 @@ func TestCheckoutHostNames(t *testing.T) {
 		}
 	}
 	env.Workers = []string{"w1", "r1_n2.example.org:9866", "10.0.0.1", "fe80::1"}
-	if _, err := newRunner(t, env, Spec{Workload: "sort", SizeBytes: 1000}).Prepare(context.Background(), "t2"); err != nil {
-		t.Fatal(err)
-	}
+	must(newRunner(t, env, Spec{Workload: "sort", SizeBytes: 1000}).Prepare(context.Background(), "t2"))
 	file := filepath.Join(env.RunDir, "t2-prep", "report", "sort", "prepare", "conf", "sort.conf")
 	if got, want := sourced(t, file, "SLAVES"), strings.Join(env.Workers, " "); got != want {
 		t.Errorf("the scripts have the workers %q, want %q", got, want)
@@ -194,12 +189,8 @@ func TestCheckoutStaysInItsFolder(t *testing.T) {
 			env.Vars = append(env.Vars, "FAKE_BYTES=2000")
 			outside := t.TempDir()
 			path := filepath.Join(env.RunDir, link)
-			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Symlink(outside, path); err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, os.MkdirAll(filepath.Dir(path), 0o700))
+			mustDo(t, os.Symlink(outside, path))
 			_, err := newRunner(t, env, Spec{Workload: "sort", SizeBytes: 1000}).Prepare(context.Background(), "t1")
 			if (err == nil) != want || err != nil && !strings.Contains(err.Error(), path) {
 				t.Errorf("error %v; want one that names %s: %t", err, path, !want)
@@ -215,17 +206,14 @@ func TestCheckoutStaysInItsFolder(t *testing.T) {
 func listing(t *testing.T, dir string) map[string]int64 {
 	t.Helper()
 	files := map[string]int64{}
-	err := filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
+	mustDo(t, filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
 		info, err := e.Info()
 		files[name] = info.Size()
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return files
 }
 

@@ -15,10 +15,7 @@ import (
 // shell is a client that runs a piece of shell.
 func openRoot(t *testing.T, dir string) *os.Root {
 	t.Helper()
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must(os.OpenRoot(dir))
 	t.Cleanup(func() { root.Close() })
 	return root
 }
@@ -42,9 +39,7 @@ func TestClientStops(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := shell(t, "exec > $DIR/pipe; echo last words >&2; "+script)
 			pipe := filepath.Join(c.dir, "pipe")
-			if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, syscall.Mkfifo(pipe, 0o600))
 			reason := errors.New("out of patience")
 			ctx, cancel := context.WithCancelCause(context.Background())
 			ended := make(chan error, 1)
@@ -54,9 +49,7 @@ func TestClientStops(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer f.Close()
-			if _, err := io.ReadFull(f, make([]byte, len("up\n"))); err != nil {
-				t.Fatal(err)
-			}
+			must(io.ReadFull(f, make([]byte, len("up\n"))))
 			cancel(reason)
 			if rest, err := io.ReadAll(f); err != nil || len(rest) > 0 {
 				t.Errorf("pipe: %q, %v", rest, err)
@@ -76,13 +69,8 @@ func TestClientStops(t *testing.T) {
 func TestClientLeavesNothingBehind(t *testing.T) {
 	c := shell(t, "sleep 600 > $DIR/pipe & exit 0")
 	pipe := filepath.Join(c.dir, "pipe")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.OpenFile(pipe, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, syscall.Mkfifo(pipe, 0o600))
+	f := must(os.OpenFile(pipe, os.O_RDONLY|syscall.O_NONBLOCK, 0))
 	defer f.Close()
 	if err := c.run(context.Background()); err != nil || c.code != 0 {
 		t.Errorf("client %+v: %v", c, err)

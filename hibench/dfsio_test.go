@@ -68,9 +68,7 @@ func TestDFSIO(t *testing.T) {
 				t.Errorf("prepare again: %+v, %v", again, err)
 			}
 			for range 2 { // the second run finds what the first left
-				if _, err := r.Run(ctx, "t1"); err != nil {
-					t.Fatal(err)
-				}
+				must(r.Run(ctx, "t1"))
 			}
 			want := "--config $RUN/t1/conf org.apache.hadoop.fs.TestDFSIO " + c.command + " -resFile $RUN/t1/dfsio.txt"
 			if got := h.lastCall(t, r.env); got != want {
@@ -79,9 +77,7 @@ func TestDFSIO(t *testing.T) {
 			if k, err := r.Check(ctx, "t1", c.good); err != nil || len(k) != 8 {
 				t.Errorf("check: %+v, %v", k, err)
 			}
-			if err := r.removeRun("t1"); err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, r.removeRun("t1"))
 			left, err := os.ReadDir(h.fs.path("/bench/2097152-2maps/Dfsioe/" + c.base))
 			if workload == DFSIOWrite && !errors.Is(err, os.ErrNotExist) || workload == DFSIORead && (err != nil || len(left) != 1 || left[0].Name() != "io_data") {
 				t.Errorf("after Clean: %v, %v", left, err)

@@ -93,13 +93,8 @@ func (h *fakeHadoop) env(t *testing.T) Env {
 // with the names of this test's folders taken out.
 func (h *fakeHadoop) jobs(t *testing.T, env Env) [][]string {
 	t.Helper()
-	text, err := os.ReadFile(h.calls)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(h.calls); err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile(h.calls))
+	mustDo(t, os.Remove(h.calls))
 	names := strings.NewReplacer(h.home, "$HADOOP", env.RunDir, "$RUN")
 	var jobs [][]string
 	for call := range strings.SplitSeq(strings.TrimSuffix(string(text), "end-of-call\n"), "end-of-call\n") {
@@ -113,19 +108,12 @@ func (h *fakeHadoop) jobs(t *testing.T, env Env) [][]string {
 
 func write(t *testing.T, name, text string, perm os.FileMode) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name, []byte(text), perm); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.MkdirAll(filepath.Dir(name), 0o755))
+	mustDo(t, os.WriteFile(name, []byte(text), perm))
 }
 
 func newRunner(t *testing.T, env Env, spec Spec) *Runner {
 	t.Helper()
-	r, err := New(env, spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(New(env, spec))
 	return r
 }

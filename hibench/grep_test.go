@@ -26,9 +26,7 @@ grep -D mapreduce.job.reduces=3 -D dfs.user.home.dir.prefix=/bench/1000-2maps/Gr
 	for _, name := range []string{"Output-t1/part-r-00000", "Output-t1-found/root/grep-temp-1/part-r-00000", "Output-t2/part-r-00000"} {
 		write(t, h.fs.path("/bench/1000-2maps/Grep/"+name), "", 0o644)
 	}
-	if err := r.removeRun("t1"); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, r.removeRun("t1"))
 	left, err := h.fs.ReadDir("/bench/1000-2maps/Grep")
 	if err != nil || len(left) != 1 || left[0].Name() != "Output-t2" {
 		t.Errorf("after removal of t1: %v, %v; want only Output-t2", left, err)

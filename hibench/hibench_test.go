@@ -36,16 +36,10 @@ func commands(t *testing.T, h *fakeHadoop, env Env, spec Spec) [][]string {
 	r := newRunner(t, env, spec)
 	env.Vars = append(env.Vars, "FAKE_BYTES="+decimal(spec.bytes()))
 	r.env.Vars = env.Vars
-	if _, err := r.Prepare(context.Background(), "t1"); err != nil {
-		t.Fatal(err)
-	}
+	must(r.Prepare(context.Background(), "t1"))
 	r.env.Vars = env.Vars[:len(env.Vars)-1]
-	if _, err := r.Run(context.Background(), "t1"); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.env.removeAll(r.workDir()); err != nil {
-		t.Fatal(err)
-	}
+	must(r.Run(context.Background(), "t1"))
+	mustDo(t, r.env.removeAll(r.workDir()))
 	return h.jobs(t, env)
 }
 
@@ -69,10 +63,7 @@ func golden(t *testing.T, name, got string) {
 	if *update {
 		write(t, name, got, 0o644)
 	}
-	want, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must(os.ReadFile(name))
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("%s (-want +got; rewrite with -update):\n%s", name, diff)
 	}
@@ -114,10 +105,7 @@ func TestPrepareReusesTheSameData(t *testing.T) {
 			if tt.before != nil {
 				tt.before(t, h.fs)
 			}
-			d, err := newRunner(t, env, tt.spec).Prepare(context.Background(), "b")
-			if err != nil {
-				t.Fatal(err)
-			}
+			d := must(newRunner(t, env, tt.spec).Prepare(context.Background(), "b"))
 			if d.Reused != tt.reused || d.Bytes != 1017 {
 				t.Errorf("second Prepare: %+v; want reused %v, 1017 bytes", d, tt.reused)
 			}
@@ -167,19 +155,13 @@ func TestRun(t *testing.T) {
 	if _, err := r.env.FS.Stat(r.outputPath("t1") + "/old"); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("stat of the earlier output: %v; want it gone", err)
 	}
-	site, err := os.ReadFile(filepath.Join(env.RunDir, "t1", "conf", "mapred-site.xml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	site := must(os.ReadFile(filepath.Join(env.RunDir, "t1", "conf", "mapred-site.xml")))
 	for _, want := range []string{"<name>mapreduce.job.tags</name><value>t1</value>", "<value>s00 &amp; &lt;s01&gt;</value>"} {
 		if !strings.Contains(string(site), want) {
 			t.Errorf("mapred-site.xml lacks %s:\n%s", want, site)
 		}
 	}
-	vars, err := os.ReadFile(filepath.Join(filepath.Dir(h.calls), "env"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	vars := must(os.ReadFile(filepath.Join(filepath.Dir(h.calls), "env")))
 	if !strings.Contains(string(vars), "HADOOP_USER_NAME=hdp\n") || strings.Contains(string(vars), "HOME=/root") {
 		t.Errorf("environment of the client:\n%s", vars)
 	}

@@ -49,10 +49,7 @@ func TestQuery(t *testing.T) {
 	h.hiveDoes(t, twoStages)
 	env := hiveEnv(t, h)
 	r := newRunner(t, env, Spec{Workload: "join", Visits: 300, Pages: 40, Seed: 5, Maps: 3, Reduces: 2, Settings: []Setting{{"hive.map.aggr", "false"}}})
-	d, err := r.Prepare(t.Context(), "t1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must(r.Prepare(t.Context(), "t1"))
 	if d.Files != 3 || !strings.HasSuffix(d.Path, "/Join/Input/uservisits") {
 		t.Errorf("input %+v, want 3 files of uservisits", d)
 	}
@@ -92,10 +89,7 @@ func TestQuery(t *testing.T) {
 
 func readFile(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile(name))
 	return string(text)
 }
 
@@ -121,9 +115,7 @@ func TestFailedQueries(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := newFakeHadoop(t)
 			r := newRunner(t, hiveEnv(t, h), Spec{Workload: "aggregation", Visits: 20, Maps: 1, Reduces: 1})
-			if _, err := r.Prepare(t.Context(), "t1"); err != nil {
-				t.Fatal(err)
-			}
+			must(r.Prepare(t.Context(), "t1"))
 			for _, status := range []int{0, 2} {
 				h.hiveDoes(t, fmt.Sprintf("cat <<'END'\n%sEND\nexit %d", tt.output, status))
 				_, err := r.Run(t.Context(), "t1")
@@ -185,9 +177,7 @@ func TestHiBenchDefectsOfQueries(t *testing.T) {
 	write(t, filepath.Join(string(h.fs), r.mapInputPath(), "part-00000"), "x", 0o644)
 
 	h.hiveDoes(t, twoStages)
-	if _, err := r.Run(t.Context(), "good"); err != nil {
-		t.Fatal(err)
-	}
+	must(r.Run(t.Context(), "good"))
 	if text := readFile(t, filepath.Join(env.RunDir, "good", logName)); !strings.Contains(text, "Starting Job = job_1_0002") {
 		t.Errorf("Hive's output, which HiBench keeps for terminals only, is not kept: %q", text)
 	}
@@ -217,10 +207,7 @@ func TestCheckoutQueries(t *testing.T) {
 			env.Checkout = checkout
 			r := newRunner(t, env, Spec{Workload: query, Visits: 20, Pages: 3, Maps: 3, Reduces: 2})
 			write(t, filepath.Join(string(h.fs), r.mapInputPath(), "part-00000"), "x", 0o644)
-			report, err := r.Run(t.Context(), "t1")
-			if err != nil {
-				t.Fatal(err)
-			}
+			report := must(r.Run(t.Context(), "t1"))
 			log := readFile(t, filepath.Join(env.RunDir, "t1", logName))
 			for _, want := range []string{
 				"LOCATION '" + r.mapInputPath() + "'", "LOCATION '" + r.outputPath("t1") + "/" + table + "'", "INSERT OVERWRITE TABLE " + table,
@@ -253,12 +240,8 @@ func TestCheckQuery(t *testing.T) {
 			env := hiveEnv(t, h)
 			env.Sums = &Sums{}
 			r := newRunner(t, env, Spec{Workload: query, Visits: 2000, Pages: 200, Maps: 2, Reduces: 1})
-			if _, err := r.Prepare(t.Context(), "t1"); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := r.Run(t.Context(), "t1"); err != nil {
-				t.Fatal(err)
-			}
+			must(r.Prepare(t.Context(), "t1"))
+			must(r.Run(t.Context(), "t1"))
 			if _, err := r.Check(t.Context(), "t1", Counters{}); !errors.Is(err, ErrInvalidOutput) {
 				t.Errorf("there is no result: error %v", err)
 			}
@@ -318,9 +301,7 @@ func table(t *testing.T, rows []string) string {
 	for _, row := range rows {
 		w.write(make([]byte, 4), asText([]byte(row)))
 	}
-	if err := w.flush(); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, w.flush())
 	return b.String()
 }
 
@@ -382,17 +363,13 @@ func TestQueryRefuses(t *testing.T) {
 	env = hiveEnv(t, h)
 	env.Checkout = sqlCheckout(t)
 	bin := t.TempDir()
-	if err := os.RemoveAll(filepath.Join(env.Checkout, "autogen")); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.RemoveAll(filepath.Join(env.Checkout, "autogen")))
 	for _, name := range []string{"bash", "bc", "which", "expr", "sleep", "python3"} {
 		file, err := exec.LookPath(name)
 		if err != nil {
 			t.Skip("no " + name)
 		}
-		if err := os.Symlink(file, filepath.Join(bin, name)); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, os.Symlink(file, filepath.Join(bin, name)))
 	}
 	env.Vars = []string{"PATH=" + bin}
 	if _, err := New(env, spec); err == nil || !strings.Contains(err.Error(), "javac") || !strings.Contains(err.Error(), "apt install") {

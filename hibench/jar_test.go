@@ -18,17 +18,10 @@ func writeJar(t *testing.T, files map[string]string) string {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
 	for name, content := range files {
-		f, err := z.Create(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := f.Write([]byte(content)); err != nil {
-			t.Fatal(err)
-		}
+		f := must(z.Create(name))
+		must(f.Write([]byte(content)))
 	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, z.Close())
 	file := filepath.Join(t.TempDir(), "my.jar")
 	write(t, file, b.String(), 0o644)
 	return file
@@ -92,13 +85,8 @@ func TestRunJar(t *testing.T) {
 			h := newFakeHadoop(t)
 			env := h.env(t)
 			file := writeJar(t, x.files)
-			r, err := NewJar(env, Jar{Path: file, Main: x.main, Args: args, Settings: []Setting{{"mapreduce.job.reduces", "2"}}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := r.Run(t.Context(), "heddle-x-1", "/in", Setting{"a", "b"}); err != nil {
-				t.Fatal(err)
-			}
+			r := must(NewJar(env, Jar{Path: file, Main: x.main, Args: args, Settings: []Setting{{"mapreduce.job.reduces", "2"}}}))
+			mustDo(t, r.Run(t.Context(), "heddle-x-1", "/in", Setting{"a", "b"}))
 			want := slices.Concat([]string{"--config", "$RUN/heddle-x-1/conf", "jar", file}, x.want)
 			if got := h.jobs(t, env); len(got) != 1 || !slices.Equal(got[0], want) {
 				t.Errorf("calls %q, want %q", got, want)
@@ -130,10 +118,7 @@ func FuzzManifest(f *testing.F) {
 		if err = errors.Join(err, z.Close()); err != nil {
 			t.Fatal(err)
 		}
-		r, err := zip.NewReader(bytes.NewReader(b.Bytes()), int64(b.Len()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must(zip.NewReader(bytes.NewReader(b.Bytes()), int64(b.Len())))
 		if name, err := mainClass(r); err == nil && name != "" && !className.MatchString(name) {
 			t.Errorf("%q names %q", text, name)
 		}

@@ -120,18 +120,10 @@ func TestCompile(t *testing.T) {
 	for class, want := range map[string][]string{
 		"a.A": {"a/A.class", "b/B.class", "lib/mahout-mr-0.11.0.jar", "words"}, "c.D": {"c/D.class", "lib/mahout-mr-0.11.0.jar", "words"},
 	} {
-		c, err := env.newClient("t1", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must(env.newClient("t1", nil))
 		defer c.folder.Close()
-		if err := r.compile(t.Context(), &c, "part/target/p.jar", filepath.Join(env.Checkout, "src", "main"), class); err != nil {
-			t.Fatal(err)
-		}
-		z, err := zip.OpenReader(filepath.Join(c.dir, "part/target/p.jar"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, r.compile(t.Context(), &c, "part/target/p.jar", filepath.Join(env.Checkout, "src", "main"), class))
+		z := must(zip.OpenReader(filepath.Join(c.dir, "part/target/p.jar")))
 		var names []string
 		for _, f := range z.File {
 			if !strings.HasSuffix(f.Name, "/") {
@@ -157,17 +149,11 @@ func TestMahout(t *testing.T) {
 	var got strings.Builder
 	for _, name := range []string{Bayes, Kmeans} {
 		r := newRunner(t, env, Spec{Workload: name, SizeBytes: 800, Maps: 4, Reduces: 2})
-		if _, err := r.Prepare(t.Context(), "t1"); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := r.Run(t.Context(), "t1"); err != nil {
-			t.Fatal(err)
-		}
+		must(r.Prepare(t.Context(), "t1"))
+		must(r.Run(t.Context(), "t1"))
 		text := strings.NewReplacer(r.workDir(), "FOLDER", env.RunDir, "$RUN", env.Mahout, "$MAHOUT", h.home, "$HADOOP", "\n", " ").Replace(readFile(t, h.calls))
 		got.WriteString("# " + name + "\n" + strings.ReplaceAll(text, " end-of-call ", "\n"))
-		if err := os.Remove(h.calls); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, os.Remove(h.calls))
 	}
 	golden(t, "mahout.golden", got.String())
 }

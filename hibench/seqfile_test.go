@@ -141,13 +141,8 @@ func TestSeqWriter(t *testing.T) {
 	for i := range rows {
 		w.write(asText(nil), asText(bytes.Repeat([]byte{'x'}, i%300)))
 	}
-	if err := w.flush(); err != nil {
-		t.Fatal(err)
-	}
-	s, err := newSeqReader(&file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, w.flush())
+	s := must(newSeqReader(&file))
 	for i := range rows {
 		_, value, err := s.next()
 		if err == nil {

@@ -23,10 +23,7 @@ func withTests(t *testing.T) (*fakeHadoop, Env) {
 // lastCall returns the arguments of the last call of a fake Hadoop's command.
 func (h *fakeHadoop) lastCall(t *testing.T, env Env) string {
 	t.Helper()
-	text, err := os.ReadFile(h.calls)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile(h.calls))
 	calls := strings.Split(strings.TrimSuffix(string(text), "\nend-of-call\n"), "end-of-call\n")
 	return strings.ReplaceAll(strings.ReplaceAll(calls[len(calls)-1], "\n", " "), env.RunDir, "$RUN")
 }

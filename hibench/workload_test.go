@@ -14,10 +14,7 @@ import (
 
 // TestSpecValidate has testdata/specs.yaml say which workloads are accepted, and why others are not.
 func TestSpecValidate(t *testing.T) {
-	text, err := os.ReadFile("testdata/specs.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile("testdata/specs.yaml"))
 	var list []struct {
 		Name, Error string
 		Spec        Spec
@@ -85,15 +82,10 @@ func TestOverlay(t *testing.T) {
 	write(t, filepath.Join(base, "mapred-site.xml"), "<configuration/>", 0o600)
 	write(t, filepath.Join(base, "log4j.properties"), "log", 0o644)
 	for range 2 { // again into the same folder
-		if err := writeOverlay(folder, "conf", base, []Setting{{"a", "1"}}); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, writeOverlay(folder, "conf", base, []Setting{{"a", "1"}}))
 	}
 	for _, name := range siteFiles {
-		text, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must(os.ReadFile(filepath.Join(dir, name)))
 		included := strings.Contains(string(text), `<xi:include href="`+filepath.Join(base, name)+`"/>`)
 		if included != (name == "mapred-site.xml") || !strings.Contains(string(text), "<name>a</name><value>1</value>") {
 			t.Errorf("%s:\n%s", name, text)

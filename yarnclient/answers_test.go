@@ -54,10 +54,7 @@ func recordedCalls(t *testing.T) map[string]func(file string) (any, error) {
 // UPDATE_GOLDEN=1 rewrites them: then read the difference.
 func TestRecordedAnswers(t *testing.T) {
 	calls := recordedCalls(t)
-	files, err := filepath.Glob("testdata/*/*")
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must(filepath.Glob("testdata/*/*"))
 	seen := map[string]bool{}
 	for _, path := range files {
 		file, base := strings.TrimPrefix(path, "testdata/"), filepath.Base(path)
@@ -75,10 +72,7 @@ func TestRecordedAnswers(t *testing.T) {
 				t.Fatalf("no call reads %s", base)
 			}
 			seen[name] = true
-			v, err := call(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			v := must(call(file))
 			compareGolden(t, goldenOf(path), show(v))
 		})
 	}
@@ -104,10 +98,7 @@ func compareGolden(t *testing.T, path, got string) {
 			t.Fatal(err)
 		}
 	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must(os.ReadFile(path))
 	if d := cmp.Diff(string(want), got); d != "" {
 		t.Errorf("%s (-want +got):\n%s", path, d)
 	}

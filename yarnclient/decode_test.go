@@ -154,10 +154,7 @@ func strict(data []byte) bool {
 
 // FuzzAnswers feeds the recorded answers, damaged, to the targets of all calls.
 func FuzzAnswers(f *testing.F) {
-	files, err := filepath.Glob("testdata/*/*.??*")
-	if err != nil {
-		f.Fatal(err)
-	}
+	files := must(filepath.Glob("testdata/*/*.??*"))
 	for _, path := range files {
 		if b, err := os.ReadFile(path); err == nil && len(b) < 10000 && !strings.HasSuffix(path, ".golden") && !strings.HasSuffix(path, ".gz") {
 			f.Add(b)

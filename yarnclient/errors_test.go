@@ -237,10 +237,7 @@ func TestRetriesReadsOnly(t *testing.T) {
 			calls.Add(1)
 			return textAnswer(503, "application/json", []byte(`{"RemoteException":{"exception":"X","message":"no"}}`)), nil
 		})
-		rm, err = NewRM(Options{Addresses: []string{"rm.test:8088"}, Transport: refusing})
-		if err != nil {
-			t.Fatal(err)
-		}
+		rm = must(NewRM(Options{Addresses: []string{"rm.test:8088"}, Transport: refusing}))
 		if _, err := rm.Nodes(t.Context()); err == nil || calls.Load() != 1 {
 			t.Errorf("explained 503: %v after %d calls, want one", err, calls.Load())
 		}
@@ -292,10 +289,7 @@ func TestSaysNotWhatItIs(t *testing.T) {
 	checkError(t, err, []error{ErrBadAnswer}, []string{"http://rm.test:8088", "the answer has no state"})
 	_, err = rm.App(bg, "application_1_0001")
 	checkError(t, err, []error{ErrBadAnswer}, []string{"http://rm.test:8088", "the answer has no state"})
-	history, err := NewHistory(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	history := must(NewHistory(o))
 	_, err = history.Info(bg)
 	checkError(t, err, []error{ErrBadAnswer}, []string{"http://rm.test:8088", "the answer has no hadoopVersion"})
 }

@@ -99,13 +99,8 @@ func TestFailover(t *testing.T) {
 func TestInfoOfActive(t *testing.T) {
 	p := &pair{}
 	p.set(HAActive, HAStandby)
-	rm, err := NewRM(Options{Addresses: []string{"rm1:8088", "rm2:8088"}, Transport: p, Retries: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := rm.Info(bg); err != nil {
-		t.Fatal(err)
-	}
+	rm := must(NewRM(Options{Addresses: []string{"rm1:8088", "rm2:8088"}, Transport: p, Retries: -1}))
+	must(rm.Info(bg))
 	p.set(HAStandby, HAActive)
 	if info, err := rm.Info(bg); err != nil || info.HAState != HAActive || rm.Address() != "http://rm2:8088" {
 		t.Errorf("%+v, %v at %s; want the active one", info, err, rm.Address())
@@ -155,7 +150,7 @@ func TestDate(t *testing.T) {
 		{"another text", 200, "soon", ErrBadAnswer, "no time in the answer"},
 		{"no daemon", 0, "", ErrUnreachable, "connection refused"},
 	} {
-		d, err := NewDaemon(Options{Addresses: []string{"nn:9870"}, Retries: -1, Transport: roundTripper(func(*http.Request) (*http.Response, error) {
+		d := must(NewDaemon(Options{Addresses: []string{"nn:9870"}, Retries: -1, Transport: roundTripper(func(*http.Request) (*http.Response, error) {
 			if x.status == 0 {
 				return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
 			}
@@ -164,10 +159,7 @@ func TestDate(t *testing.T) {
 				resp.Header.Set("Date", x.date)
 			}
 			return resp, nil
-		})})
-		if err != nil {
-			t.Fatal(err)
-		}
+		})}))
 		got, err := d.Date(bg)
 		switch {
 		case x.is != nil:
@@ -182,10 +174,7 @@ func TestWaitActive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &pair{}
 		p.set("down", "")
-		rm, err := NewRM(Options{Addresses: []string{"rm1:8088"}, Transport: p, Retries: -1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		rm := must(NewRM(Options{Addresses: []string{"rm1:8088"}, Transport: p, Retries: -1}))
 		time.AfterFunc(3*time.Second, func() { p.set(HAInitializing, "") })
 		time.AfterFunc(4*time.Second, func() { p.set(HAActive, "") })
 		start := time.Now()
@@ -260,14 +249,11 @@ func TestConnectLimit(t *testing.T) {
 		{[]string{"rm1:8088", "rm2:8088"}, 0, 1500 * time.Millisecond},
 	} {
 		limits := make(chan time.Duration, 8)
-		rm, err := NewRM(Options{Addresses: x.addresses, Timeout: x.timeout, Retries: -1, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		rm := must(NewRM(Options{Addresses: x.addresses, Timeout: x.timeout, Retries: -1, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			deadline, _ := ctx.Deadline()
 			limits <- time.Until(deadline)
 			return nil, errors.New("no network")
-		}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}}))
 		if _, err := rm.Info(bg); err == nil {
 			t.Error("an answer without a network")
 		}

@@ -39,10 +39,7 @@ func recorded(t *testing.T, name string) http.RoundTripper {
 
 func readFixture(t testing.TB, name string) []byte {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must(os.ReadFile(filepath.Join("testdata", name)))
 	if strings.HasSuffix(name, ".gz") {
 		z, err := gzip.NewReader(bytes.NewReader(b))
 		if err != nil {
@@ -70,19 +67,13 @@ func textAnswer(status int, kind string, body []byte) *http.Response {
 // ask.
 func fixtureRM(t *testing.T, name string) *RM {
 	t.Helper()
-	rm, err := NewRM(Options{Addresses: []string{"http://rm.test:8088"}, User: "root", Transport: recorded(t, name), Retries: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	rm := must(NewRM(Options{Addresses: []string{"http://rm.test:8088"}, User: "root", Transport: recorded(t, name), Retries: -1}))
 	return rm
 }
 
 func fixtureHistory(t *testing.T, name string) *History {
 	t.Helper()
-	h, err := NewHistory(Options{Addresses: []string{"jhs.test:19888"}, Transport: recorded(t, name), Retries: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := must(NewHistory(Options{Addresses: []string{"jhs.test:19888"}, Transport: recorded(t, name), Retries: -1}))
 	return h
 }
 

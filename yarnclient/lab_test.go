@@ -19,10 +19,7 @@ import (
 // labRM returns a client of the shared lab's ResourceManager.
 func labRM(t *testing.T) (*yarnclient.RM, context.Context) {
 	c := labtest.Shared(t).Cluster()
-	rm, err := yarnclient.NewRM(yarnclient.Options{Addresses: c.ResourceManagers, User: c.User})
-	if err != nil {
-		t.Fatal(err)
-	}
+	rm := must(yarnclient.NewRM(yarnclient.Options{Addresses: c.ResourceManagers, User: c.User}))
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	t.Cleanup(func() { cancel(); rm.Close() })
 	return rm, ctx
@@ -30,10 +27,7 @@ func labRM(t *testing.T) (*yarnclient.RM, context.Context) {
 
 func TestLabReads(t *testing.T) {
 	rm, ctx := labRM(t)
-	info, err := rm.WaitActive(ctx, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := must(rm.WaitActive(ctx, 1))
 	t.Logf("%+v", info)
 	nodes, err := rm.Nodes(ctx, "RUNNING")
 	if err != nil || len(nodes) == 0 {
@@ -76,10 +70,7 @@ func TestLabReads(t *testing.T) {
 		t.Errorf("jmx: %v, %v", beans, err)
 	}
 	c := labtest.Shared(t).Cluster()
-	nm, err := yarnclient.NewDaemon(yarnclient.Options{Addresses: []string{nodes[0].HTTPAddress}, DialContext: c.DialContext()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	nm := must(yarnclient.NewDaemon(yarnclient.Options{Addresses: []string{nodes[0].HTTPAddress}, DialContext: c.DialContext()}))
 	defer nm.Close()
 	if beans, err := nm.JMX(ctx, "Hadoop:service=NodeManager,name=NodeManagerMetrics"); err != nil || len(beans) != 1 {
 		t.Errorf("NodeManager: %v, %v", beans, err)
@@ -131,17 +122,12 @@ func startJob(t *testing.T, rm *yarnclient.RM, ctx context.Context) string {
 	tag := fmt.Sprintf("yarnclient-test-%d", os.Getpid())
 	client := exec.CommandContext(ctx, filepath.Join(c.Hadoop.Home, "bin/hadoop"), "jar", jar, "pi", "-Dmapreduce.job.tags="+tag, "2", "1000000000000")
 	client.Env = append(os.Environ(), "HADOOP_CONF_DIR="+c.Hadoop.Conf)
-	if err := client.Start(); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, client.Start())
 	t.Cleanup(func() { client.Wait() })
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		apps, err := rm.Apps(ctx, yarnclient.AppFilter{Tags: []string{tag}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		apps := must(rm.Apps(ctx, yarnclient.AppFilter{Tags: []string{tag}}))
 		if len(apps) == 1 {
 			if job, err := rm.AM(apps[0].ID).Job(ctx); err == nil && job.RunningMapAttempts > 0 {
 				return apps[0].ID
@@ -172,30 +158,19 @@ func TestLabRunningJob(t *testing.T) {
 		t.Error(err)
 	}
 	var killed, ofTask string
-	tasks, err := am.Tasks(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tasks := must(am.Tasks(ctx))
 	for _, task := range tasks {
-		runs, err := am.Attempts(ctx, task.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		runs := must(am.Attempts(ctx, task.ID))
 		if len(runs) > 0 && runs[0].Type == "MAP" && runs[0].State == "RUNNING" && killed == "" {
 			killed, ofTask = runs[0].ID, task.ID
-			if err := am.KillAttempt(ctx, killed); err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, am.KillAttempt(ctx, killed))
 		}
 	}
 	if killed == "" {
 		t.Error("no running attempt to kill")
 	}
 	for killed != "" {
-		runs, err := am.Attempts(ctx, ofTask)
-		if err != nil {
-			t.Fatal(err)
-		}
+		runs := must(am.Attempts(ctx, ofTask))
 		if a := runs[0]; a.ID == killed && a.State == "KILLED" {
 			t.Logf("%s: %s", a.ID, a.Diagnostics)
 			break
@@ -221,10 +196,7 @@ func TestLabRunningJob(t *testing.T) {
 // with each other.
 func TestLabHistory(t *testing.T) {
 	c := labtest.Shared(t).Cluster()
-	h, err := yarnclient.NewHistory(yarnclient.Options{Addresses: []string{c.HistoryServer}, User: c.User})
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := must(yarnclient.NewHistory(yarnclient.Options{Addresses: []string{c.HistoryServer}, User: c.User}))
 	defer h.Close()
 	if info, err := h.Info(t.Context()); err != nil || info.HadoopVersion == "" {
 		t.Errorf("info: %+v, %v", info, err)
@@ -236,14 +208,8 @@ func TestLabHistory(t *testing.T) {
 		t.Skipf("no job that succeeded (%v)", err)
 	}
 	j := h.Job(strings.Replace(apps[0].ID, "application", "job", 1))
-	job, err := j.Job(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	counters, err := j.Counters(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	job := must(j.Job(ctx))
+	counters := must(j.Counters(ctx))
 	launched, _ := counters.Get("JobCounter", "TOTAL_LAUNCHED_MAPS")
 	tasks, err := j.Tasks(ctx)
 	if err != nil || len(tasks) != job.Maps+job.Reduces {
@@ -251,10 +217,7 @@ func TestLabHistory(t *testing.T) {
 	}
 	var maps int64
 	for _, task := range tasks {
-		attempts, err := j.Attempts(ctx, task.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		attempts := must(j.Attempts(ctx, task.ID))
 		for _, a := range attempts {
 			if a.Type == "MAP" && a.ContainerID != "" {
 				maps++

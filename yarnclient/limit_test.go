@@ -77,10 +77,7 @@ func TestAsksForCompressedAnswers(t *testing.T) {
 		z.Close()
 	}))
 	defer s.Close()
-	rm, err := NewRM(Options{Addresses: []string{s.URL}, Retries: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	rm := must(NewRM(Options{Addresses: []string{s.URL}, Retries: -1}))
 	defer rm.Close()
 	nodes, err := rm.Nodes(t.Context())
 	if err != nil || len(nodes) != 1 || nodes[0].Host != "n1" {

@@ -34,20 +34,15 @@ func TestSubmissionIsHadoopsJSON(t *testing.T) {
 		sent, _ = io.ReadAll(req.Body)
 		return &http.Response{StatusCode: http.StatusAccepted, Header: http.Header{}, Body: http.NoBody}, nil
 	}))
-	err := rm.Submit(t.Context(), yarnclient.Submission{
+	mustDo(t, rm.Submit(t.Context(), yarnclient.Submission{
 		ID: "application_1_0001", Name: "n", Type: "MAPREDUCE", Queue: "q", Priority: 3, Tags: []string{"a", "B"}, MaxAttempts: 2,
 		Label: "x", AMLabel: "y", AM: yarnclient.Resource{MemoryMB: 512, VCores: 1}, Command: "run <LOG_DIR>",
 		Env:     map[string]string{"B": "<2>", "A": "1"},
 		Files:   map[string]yarnclient.LocalFile{"job.xml": {URL: "hdfs://h:1/job.xml", Type: "FILE", Visibility: "APPLICATION", Size: 9, TimestampMs: 7}},
 		Secrets: map[string][]byte{"s": {0xfb, 0xff}}, ViewACL: " ", ModifyACL: "m",
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	var got, wanted any
-	if err := errors.Join(json.Unmarshal(sent, &got), json.Unmarshal([]byte(want), &wanted)); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, errors.Join(json.Unmarshal(sent, &got), json.Unmarshal([]byte(want), &wanted)))
 	if d := cmp.Diff(wanted, got); d != "" {
 		t.Errorf("(-want +sent):\n%s", d)
 	}
@@ -105,9 +100,6 @@ func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return
 
 func submitter(t *testing.T, transport http.RoundTripper) *yarnclient.RM {
 	t.Helper()
-	rm, err := yarnclient.NewRM(yarnclient.Options{Addresses: []string{"rm:8088"}, User: "root", Transport: transport, Retries: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	rm := must(yarnclient.NewRM(yarnclient.Options{Addresses: []string{"rm:8088"}, User: "root", Transport: transport, Retries: -1}))
 	return rm
 }

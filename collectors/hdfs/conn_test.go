@@ -153,10 +153,7 @@ func TestGeneratedCodeIsCurrent(t *testing.T) {
 
 // afterVersions leaves out the head that names the tools' versions.
 func afterVersions(t *testing.T, file string) []string {
-	b, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must(os.ReadFile(file))
 	_, body, _ := strings.Cut(string(b), "\n// source: ")
 	return strings.Split(body, "\n")
 }

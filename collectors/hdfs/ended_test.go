@@ -93,19 +93,13 @@ func (unproven) Unauthenticated() {}
 // TestEndedWait: a call whose connection breaks while another one waits for the NameNode
 // returns when its context ends.
 func TestEndedWait(t *testing.T) {
-	c, err := New(Options{NameNodes: []string{"a:1"}, User: "me"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(New(Options{NameNodes: []string{"a:1"}, User: "me"}))
 	c.link <- struct{}{} // the other call connects
 	defer func() { <-c.link }()
 	ours, theirs := net.Pipe()
 	defer theirs.Close()
 	go func() { _, _ = io.Copy(io.Discard, theirs) }()
-	cn, err := ipc.Open(t.Context(), ours, "a:1", ipc.Greeting(0), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cn := must(ipc.Open(t.Context(), ours, "a:1", ipc.Greeting(0), nil))
 	ctx, end := context.WithCancel(t.Context())
 	end()
 	c.leave(ctx, cn, errors.New("it broke"))

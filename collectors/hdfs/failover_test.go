@@ -246,9 +246,7 @@ func TestWaitsOnlyForKnownNameNode(t *testing.T) {
 			t.Errorf("after %v: %v; want ErrUnreachable at once", time.Since(start), err)
 		}
 		nn.setDown(false)
-		if _, err := c.Stat(t.Context(), "/f"); err != nil {
-			t.Fatal(err)
-		}
+		must(c.Stat(t.Context(), "/f"))
 		c.nameNode.Close(errors.New("restarted"))
 		nn.setDown(true)
 		time.AfterFunc(5*time.Second, func() { nn.setDown(false) })
@@ -510,10 +508,7 @@ func TestFilesAgainstDrip(t *testing.T) {
 			_, err = c.Write([]byte{0})
 		}
 	}}
-	c, err := New(Options{NameNodes: []string{"a:1"}, User: "me", DialContext: fakeCluster{"a:1": nn}.dial, CallTimeout: 100 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(New(Options{NameNodes: []string{"a:1"}, User: "me", DialContext: fakeCluster{"a:1": nn}.dial, CallTimeout: 100 * time.Millisecond}))
 	defer c.Close()
 	if _, err := c.Files(t.Context()); !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), "NameNode a:1: no answer within 100ms") {
 		t.Errorf("error %v", err)

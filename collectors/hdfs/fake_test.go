@@ -80,13 +80,10 @@ func inState(s hdfspb.GetHAServiceStateResponse_State, answer func(fakeCall) fak
 // client returns a client of the cluster that asks in the order of addresses.
 func (f fakeCluster) client(t testing.TB, addresses ...string) *Client {
 	t.Helper()
-	c, err := New(Options{
+	c := must(New(Options{
 		NameNodes: addresses, User: "me", DialContext: f.dial,
 		CallTimeout: 10 * time.Second, RetryFor: 20 * time.Second,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	t.Cleanup(func() { c.Close() })
 	return c
 }

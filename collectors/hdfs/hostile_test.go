@@ -47,9 +47,7 @@ func aliceAnd(t testing.TB) (*client.Client, *keytab.Keytab) {
 	start := time.Now().Add(-time.Minute)
 	ends := start.Add(time.Hour)
 	for _, service := range []string{"krbtgt/" + testRealm, testService} {
-		if err := keys.AddEntry(service, testRealm, "a password", start, 1, etypeID.AES256_CTS_HMAC_SHA1_96); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, keys.AddEntry(service, testRealm, "a password", start, 1, etypeID.AES256_CTS_HMAC_SHA1_96))
 		name := krbtypes.NewPrincipalName(nametype.KRB_NT_PRINCIPAL, service)
 		ticket, key, err := messages.NewTicket(alice, testRealm, name, testRealm, krbtypes.NewKrbFlags(), keys, etypeID.AES256_CTS_HMAC_SHA1_96, 1, start, start, ends, ends)
 		if err != nil {
@@ -59,14 +57,8 @@ func aliceAnd(t testing.TB) (*client.Client, *keytab.Keytab) {
 		entry.Server.Realm, entry.Server.PrincipalName = testRealm, name
 		cache.Credentials = append(cache.Credentials, entry)
 	}
-	conf, err := config.NewFromString("[libdefaults]\n default_realm = " + testRealm + "\n")
-	if err != nil {
-		t.Fatal(err)
-	}
-	login, err := client.NewFromCCache(cache, conf)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conf := must(config.NewFromString("[libdefaults]\n default_realm = " + testRealm + "\n"))
+	login := must(client.NewFromCCache(cache, conf))
 	return login, keys
 }
 
@@ -256,13 +248,10 @@ func (s *fakeSASL) Write(b []byte) (int, error) {
 func secured(t testing.TB, login *client.Client, nn *kerberosNameNode, least string) *Client {
 	t.Helper()
 	cluster := fakeCluster{"a:1": {raw: nn.raw}}
-	c, err := New(Options{
+	c := must(New(Options{
 		NameNodes: []string{"a:1"}, User: "me", DialContext: cluster.dial, CallTimeout: time.Second, RetryFor: time.Nanosecond,
 		Kerberos: &Kerberos{Login: func(context.Context, string) (*client.Client, error) { return login, nil }, NameNode: "nn/_HOST", Calls: least},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	t.Cleanup(func() { c.Close() })
 	return c
 }
@@ -300,12 +289,10 @@ func TestSecuredCalls(t *testing.T) {
 func TestHostileNameNode(t *testing.T) {
 	login, keys := aliceAnd(t)
 	var earlier []byte // the offer of an earlier connection
-	if _, err := secured(t, login, &kerberosNameNode{keys: keys, offer: encrypted, serve: answersStat(), signed: func(token []byte) []byte {
+	must(secured(t, login, &kerberosNameNode{keys: keys, offer: encrypted, serve: answersStat(), signed: func(token []byte) []byte {
 		earlier = token
 		return token
-	}}, "").Stat(t.Context(), "/f"); err != nil {
-		t.Fatal(err)
-	}
+	}}, "").Stat(t.Context(), "/f"))
 	var last []byte
 	again := func(nth int, token []byte) [][]byte {
 		if nth == 2 {

@@ -38,10 +38,7 @@ func labClient(t testing.TB) *Client {
 
 func clientOf(t testing.TB, addresses ...string) *Client {
 	t.Helper()
-	c, err := New(Options{NameNodes: addresses, User: "root"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(New(Options{NameNodes: addresses, User: "root"}))
 	t.Cleanup(func() { c.Close() })
 	return c
 }
@@ -49,14 +46,9 @@ func clientOf(t testing.TB, addresses ...string) *Client {
 // labFolder returns a folder of the test's own in HDFS.
 func labFolder(t testing.TB, c *Client) string {
 	t.Helper()
-	files, err := c.Files(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must(c.Files(t.Context()))
 	dir := "/heddle-test/" + strings.ReplaceAll(t.Name(), "/", "-") + time.Now().Format("-150405.000000")
-	if err := files.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, files.MkdirAll(dir, 0o755))
 	t.Cleanup(func() { files.RemoveAll(dir) })
 	return dir
 }
@@ -67,13 +59,8 @@ func TestLabFiles(t *testing.T) {
 	for _, size := range []int{300_000, 10, 0} { // each replaces the one before
 		content := make([]byte, size)
 		rand.NewChaCha8([32]byte{byte(size)}).Read(content)
-		if err := c.WriteFile(t.Context(), name, bytes.NewReader(content), WriteOptions{BlockSize: 65536, Mode: 0o600}); err != nil {
-			t.Fatal(err)
-		}
-		files, err := c.Files(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, c.WriteFile(t.Context(), name, bytes.NewReader(content), WriteOptions{BlockSize: 65536, Mode: 0o600}))
+		files := must(c.Files(t.Context()))
 		got, err := files.ReadFile(name)
 		if err != nil || !bytes.Equal(got, content) {
 			t.Fatalf("read %d bytes, %v; want the %d written", len(got), err, size)
@@ -92,19 +79,14 @@ func TestLabFiles(t *testing.T) {
 	if err := c.WriteFile(t.Context(), name, cut, WriteOptions{BlockSize: 65536}); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("writing from a source that breaks off: %v", err)
 	}
-	files, err := c.Files(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must(c.Files(t.Context()))
 	if entries, err := files.ReadDir(path.Dir(name)); err != nil || len(entries) != 1 || entries[0].Size() != 0 {
 		t.Errorf("it left %v, %v; want the file as it was", entries, err)
 	}
 
 	modified, accessed := time.UnixMilli(1_600_000_000_123), time.UnixMilli(1_600_000_000_456)
 	for _, set := range []struct{ modified, accessed time.Time }{{modified: modified}, {accessed: accessed}} {
-		if err := c.SetTimes(t.Context(), name, set.modified, set.accessed); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, c.SetTimes(t.Context(), name, set.modified, set.accessed))
 	}
 	if f, err := c.Stat(t.Context(), name); err != nil || !f.Modified.Equal(modified) || !f.Accessed.Equal(accessed) {
 		t.Errorf("times are %v and %v, %v; want %v and %v", f.Modified, f.Accessed, err, modified, accessed)
@@ -132,9 +114,7 @@ func TestLabFiles(t *testing.T) {
 	if err := c.Rename(t.Context(), name, folder+"/h"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("rename of a missing file: %v", err)
 	}
-	if err := c.WriteFile(t.Context(), name, strings.NewReader(""), WriteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, c.WriteFile(t.Context(), name, strings.NewReader(""), WriteOptions{}))
 	if err := c.Rename(t.Context(), name, folder+"/g"); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("rename to a file that is there: %v", err)
 	}
@@ -152,25 +132,19 @@ func TestLabCache(t *testing.T) {
 	c := labClient(t)
 	dir := labFolder(t, c)
 	pool := CachePool{Name: "heddle-test-" + strconv.FormatInt(time.Now().UnixNano(), 36), Mode: 0o750, Limit: 8 << 20}
-	if err := c.AddCachePool(t.Context(), pool); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, c.AddCachePool(t.Context(), pool))
 	t.Cleanup(func() { c.RemoveCachePool(context.Background(), pool.Name) })
 	if err := c.AddCachePool(t.Context(), pool); !errors.Is(err, fs.ErrInvalid) {
 		t.Errorf("adding a pool twice: %v, want fs.ErrInvalid", err)
 	}
 	name := dir + "/f"
-	if err := c.WriteFile(t.Context(), name, bytes.NewReader(make([]byte, 600_000)), WriteOptions{BlockSize: 262144, Replication: 2}); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, c.WriteFile(t.Context(), name, bytes.NewReader(make([]byte, 600_000)), WriteOptions{BlockSize: 262144, Replication: 2}))
 
 	if _, err := c.AddCacheDirective(t.Context(), CacheDirective{Path: name, Pool: "no-such-pool"}); !errors.Is(err, fs.ErrInvalid) {
 		t.Errorf("directive in no pool: %v, want fs.ErrInvalid", err)
 	}
 	until := time.Now().Add(time.Hour)
-	if _, err := c.AddCacheDirective(t.Context(), CacheDirective{Path: name, Pool: pool.Name, Replicas: 2, Expires: until}); err != nil {
-		t.Fatal(err)
-	}
+	must(c.AddCacheDirective(t.Context(), CacheDirective{Path: name, Pool: pool.Name, Replicas: 2, Expires: until}))
 	untilCached(t, c, name, 2)
 	compareWithWebHDFS(t, c, name)
 	pools, err := c.CachePools(t.Context())
@@ -181,9 +155,7 @@ func TestLabCache(t *testing.T) {
 	if p := pools[i]; p.Mode != pool.Mode || p.Limit != pool.Limit || p.Owner != "root" {
 		t.Errorf("pool %+v", p)
 	}
-	if err := c.RemoveCachePool(t.Context(), pool.Name); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, c.RemoveCachePool(t.Context(), pool.Name))
 	untilCached(t, c, name, 0)
 }
 
@@ -222,10 +194,7 @@ func compareWithWebHDFS(t *testing.T, c *Client, name string) {
 	t.Helper()
 	host, _, _ := net.SplitHostPort(c.options.NameNodes[0])
 	u := "http://" + host + ":9870/webhdfs/v1" + (&url.URL{Path: name}).EscapedPath() + "?op=GETFILEBLOCKLOCATIONS&user.name=root"
-	resp, err := http.Get(u)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := must(http.Get(u))
 	defer resp.Body.Close()
 	type location struct {
 		Offset, Length                                         int64
@@ -234,9 +203,7 @@ func compareWithWebHDFS(t *testing.T, c *Client, name string) {
 	var answer struct {
 		BlockLocations struct{ BlockLocation []location }
 	}
-	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, json.NewDecoder(resp.Body).Decode(&answer))
 	want := answer.BlockLocations.BlockLocation
 	var got []location
 	for f, err := range c.Locations(t.Context(), name) {
@@ -277,10 +244,7 @@ func TestLabDataNodes(t *testing.T) {
 			t.Errorf("%s is live and was last heard of at %v", n.Host, n.Updated)
 		}
 	}
-	nobody, err := New(Options{NameNodes: c.options.NameNodes, User: "nobody"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	nobody := must(New(Options{NameNodes: c.options.NameNodes, User: "nobody"}))
 	defer nobody.Close()
 	if _, err := nobody.DataNodes(t.Context()); err != nil && !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("as nobody: %v", err) // allowed where permissions are off
@@ -291,10 +255,7 @@ func TestLabDataNodes(t *testing.T) {
 func TestLabWrongPorts(t *testing.T) {
 	c := labClient(t)
 	host, _, _ := net.SplitHostPort(c.options.NameNodes[0])
-	nodes, err := c.DataNodes(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	nodes := must(c.DataNodes(t.Context()))
 	for name, address := range map[string]string{
 		"NameNode web":        net.JoinHostPort(host, "9870"),
 		"ResourceManager RPC": net.JoinHostPort(host, "8032"),

@@ -86,13 +86,10 @@ func TestFilesEndWithTheirContext(t *testing.T) {
 					}
 				}
 			}}
-			client, err := New(Options{
+			client := must(New(Options{
 				NameNodes: []string{"a:1"}, User: "me", DialContext: fakeCluster{"a:1": nn, "10.0.0.9:9866": dn}.dial,
 				CallTimeout: time.Hour, RetryFor: time.Hour,
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))
 			defer client.Close()
 			stopped := errors.New("stopped")
 			ctx, stop := context.WithCancelCause(t.Context())

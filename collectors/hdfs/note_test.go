@@ -123,12 +123,8 @@ func TestNoteInFailover(t *testing.T) {
 						}
 						c := fakeCluster{"a:1": a, "b:1": b}.client(t, "a:1", "b:1")
 						defer c.Close()
-						if err := c.Mkdir(t.Context(), "/f", 0o700); err != nil {
-							t.Fatal(err)
-						}
-						if err := change(t.Context(), c); err != nil {
-							t.Fatal(err)
-						}
+						mustDo(t, c.Mkdir(t.Context(), "/f", 0o700))
+						mustDo(t, change(t.Context(), c))
 						if name != "create" {
 							return
 						}
@@ -150,18 +146,14 @@ func TestNotes(t *testing.T) {
 	n := newNamespace()
 	c := fakeCluster{"a:1": active(n.answer)}.client(t, "a:1")
 	ctx := t.Context()
-	if err := c.CreateNote(ctx, "/n", []byte("first"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, c.CreateNote(ctx, "/n", []byte("first"), 0o600))
 	if err := c.CreateNote(ctx, "/n", []byte("second"), 0o600); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("a second note of the name: error %v, want ErrExist", err)
 	}
 	if got, err := c.Note(ctx, "/n"); string(got) != "first" || err != nil {
 		t.Errorf("the note is %q, %v, want that of the first", got, err)
 	}
-	if err := c.CreateNote(ctx, "/empty", nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, c.CreateNote(ctx, "/empty", nil, 0o600))
 	if got, err := c.Note(ctx, "/empty"); got != nil || err != nil {
 		t.Errorf("an empty note is %q, %v", got, err)
 	}
@@ -200,9 +192,7 @@ func TestHungNameNode(t *testing.T) {
 			_, err := c.Stat(ctx, "/")
 			return err
 		}
-		if err := stat(); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, stat())
 		hung = true
 		a.mu.Lock()
 		a.ha.never = true

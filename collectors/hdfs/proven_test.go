@@ -364,12 +364,9 @@ func TestEncryptingCluster(t *testing.T) {
 				t.Errorf("asked for the key %d times", asked)
 			}
 			c.options.Kerberos = &Kerberos{Protection: "privacy"} // the connection is there already
-			files, err := colinmarc.NewClient(colinmarc.ClientOptions{Addresses: []string{"a:1"}, User: "me", NamenodeDialFunc: func(context.Context, string, string) (net.Conn, error) {
+			files := must(colinmarc.NewClient(colinmarc.ClientOptions{Addresses: []string{"a:1"}, User: "me", NamenodeDialFunc: func(context.Context, string, string) (net.Conn, error) {
 				return &libraryCalls{c: c, ctx: t.Context()}, nil
-			}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}}))
 			defer files.Close()
 			if got, err := files.ServerDefaults(); err != nil || got.EncryptDataTransfer || got.BlockSize != 1<<27 {
 				t.Errorf("%+v, %v", got, err)

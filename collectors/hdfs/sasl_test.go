@@ -37,10 +37,7 @@ func TestUnwrap(t *testing.T) {
 	for _, kind := range []int32{etypeID.AES128_CTS_HMAC_SHA1_96, etypeID.AES256_CTS_HMAC_SHA1_96} {
 		for _, seal := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%d sealed %v", kind, seal), func(t *testing.T) {
-				e, err := crypto.GetEtype(kind)
-				if err != nil {
-					t.Fatal(err)
-				}
+				e := must(crypto.GetEtype(kind))
 				key := krbtypes.EncryptionKey{KeyType: kind, KeyValue: bytes.Repeat([]byte{9}, e.GetKeyByteSize())}
 				token := wrapAs(key, text, seal, 7)
 				unwrap := func(token []byte, seal bool) ([]byte, error) {

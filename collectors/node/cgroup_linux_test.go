@@ -63,35 +63,20 @@ func TestCgroupOfThisMachine(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "written")
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
 	cmd.Env = append(os.Environ(), "HEDDLE_NODE_TEST=burn", "HEDDLE_NODE_FILE="+file, "GOMAXPROCS=1")
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	in := must(cmd.StdinPipe())
+	out := must(cmd.StdoutPipe())
+	mustDo(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = in.Close()
 		_ = cmd.Wait()
 	})
 	for _, dir := range dirs {
-		if err := os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte(strconv.Itoa(cmd.Process.Pid)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte(strconv.Itoa(cmd.Process.Pid)), 0o600))
 	}
 
-	s, err := NewSampler(Options{Cgroup: name})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(NewSampler(Options{Cgroup: name}))
 	before := s.Read()
-	if _, err := in.Write([]byte("\n")); err != nil {
-		t.Fatal(err)
-	}
+	must(in.Write([]byte("\n")))
 	said, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil || said != "done\n" {
 		t.Fatalf("process in the group said %q, %v", said, err)
@@ -111,10 +96,7 @@ func TestCgroupOfThisMachine(t *testing.T) {
 		t.Errorf("page cache grew by %d bytes, its process wrote 8 MiB", grew)
 	}
 
-	dropped, err := s.DropCaches()
-	if err != nil {
-		t.Fatal(err)
-	}
+	dropped := must(s.DropCaches())
 	if dropped.Scope != "cgroup" || dropped.BeforeBytes < fileBytes || dropped.AfterBytes > 1<<20 {
 		t.Errorf("dropped %+v, want the group's 8 MiB gone", dropped)
 	}
@@ -194,10 +176,7 @@ func BenchmarkReadCgroup(b *testing.B) {
 // benchmarkRead reports CPU time too: at one sample a second, 10 ms are 1 % of
 // a core.
 func benchmarkRead(b *testing.B, o Options) {
-	s, err := NewSampler(o)
-	if err != nil {
-		b.Fatal(err)
-	}
+	s := must(NewSampler(o))
 	cpuNs := func() int64 {
 		var t unix.Timespec
 		_ = unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &t)

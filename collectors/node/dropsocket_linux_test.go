@@ -17,10 +17,7 @@ func TestDropSocket(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			socket := filepath.Join(t.TempDir(), "drop.sock")
-			listener, err := net.Listen("unix", socket)
-			if err != nil {
-				t.Fatal(err)
-			}
+			listener := must(net.Listen("unix", socket))
 			defer listener.Close()
 			go func() {
 				conn, err := listener.Accept()
@@ -30,10 +27,7 @@ func TestDropSocket(t *testing.T) {
 				conn.Write([]byte(c.answer))
 				conn.Close()
 			}()
-			s, err := NewSampler(Options{DropSocket: socket})
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must(NewSampler(Options{DropSocket: socket}))
 			if err := s.CanDropCaches(); err != nil {
 				t.Errorf("the socket can be opened: %v", err)
 			}
@@ -46,10 +40,7 @@ func TestDropSocket(t *testing.T) {
 			}
 		})
 	}
-	s, err := NewSampler(Options{DropSocket: filepath.Join(t.TempDir(), "none")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(NewSampler(Options{DropSocket: filepath.Join(t.TempDir(), "none")}))
 	if err := s.CanDropCaches(); err == nil || !strings.Contains(err.Error(), "none") {
 		t.Errorf("error %v, want one that names the socket", err)
 	}

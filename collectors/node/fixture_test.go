@@ -29,16 +29,10 @@ func TestFixtures(t *testing.T) {
 	}
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
-			archive, err := txtar.ParseFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			archive := must(txtar.ParseFile(file))
 			var sample Sample
 			synctest.Test(t, func(t *testing.T) { sample = sampleFixture(t, archive) })
-			got, err := json.MarshalIndent(sample, "", "  ")
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must(json.MarshalIndent(sample, "", "  "))
 			got = append(got, '\n')
 			last := len(archive.Files) - 1
 			if archive.Files[last].Name != "want.json" {
@@ -47,9 +41,7 @@ func TestFixtures(t *testing.T) {
 			}
 			if *update {
 				archive.Files[last].Data = got
-				if err := os.WriteFile(file, txtar.Format(archive), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				mustDo(t, os.WriteFile(file, txtar.Format(archive), 0o600))
 				return
 			}
 			if diff := cmp.Diff(string(archive.Files[last].Data), string(got)); diff != "" {
@@ -62,10 +54,7 @@ func TestFixtures(t *testing.T) {
 // sampleFixture runs inside a bubble, where a second is exact.
 func sampleFixture(t *testing.T, archive *txtar.Archive) Sample {
 	f := newFixture(t, archive)
-	s, err := NewSampler(f.options())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(NewSampler(f.options()))
 	before := s.Read()
 	f.turn("after")
 	<-time.After(time.Second)
@@ -112,18 +101,14 @@ func newFixture(t *testing.T, archive *txtar.Archive) *fixture {
 
 func (f *fixture) make(name string) {
 	f.t.Helper()
-	if err := os.MkdirAll(filepath.Dir(filepath.Join(f.root, name)), 0o700); err != nil {
-		f.t.Fatal(err)
-	}
+	mustDo(f.t, os.MkdirAll(filepath.Dir(filepath.Join(f.root, name)), 0o700))
 }
 
 // turn lets the sampler see the files under before/ or after/.
 func (f *fixture) turn(to string) {
 	f.t.Helper()
 	_ = os.Remove(f.now)
-	if err := os.Symlink(filepath.Join(f.root, to), f.now); err != nil {
-		f.t.Fatal(err)
-	}
+	mustDo(f.t, os.Symlink(filepath.Join(f.root, to), f.now))
 }
 
 func (f *fixture) options() Options {

@@ -18,14 +18,10 @@ func TestResident(t *testing.T) {
 	kept, other := filepath.Join(dir, "kept", "deep", "a"), filepath.Join(dir, "other")
 	const size = 1 << 20
 	for _, path := range []string{kept, other} {
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, make([]byte, size), 0o644)); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, make([]byte, size), 0o644)))
 	}
 	link := filepath.Join(dir, "link") // as JAVA_HOME may be one
-	if err := os.Symlink(filepath.Join(dir, "kept"), link); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.Symlink(filepath.Join(dir, "kept"), link))
 	n, err := Resident(link)
 	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOMEM) {
 		t.Skipf("this process may lock no memory: %v", err)
@@ -48,32 +44,18 @@ func TestResident(t *testing.T) {
 
 func forget(t *testing.T, path string) {
 	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must(os.Open(path))
 	defer f.Close()
-	if err := errors.Join(f.Sync(), unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED)); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, errors.Join(f.Sync(), unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED)))
 }
 
 // cached says whether the file's last page is in memory.
 func cached(t *testing.T, path string) bool {
 	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must(os.Open(path))
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
-	pages, err := unix.Mmap(int(f.Fd()), 0, int(info.Size()), unix.PROT_READ, unix.MAP_SHARED)
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := must(f.Stat())
+	pages := must(unix.Mmap(int(f.Fd()), 0, int(info.Size()), unix.PROT_READ, unix.MAP_SHARED))
 	defer func() { _ = unix.Munmap(pages) }()
 	in := make([]byte, len(pages)/os.Getpagesize())
 	if _, _, errno := unix.Syscall(unix.SYS_MINCORE, uintptr(unsafe.Pointer(&pages[0])), uintptr(len(pages)), uintptr(unsafe.Pointer(&in[0]))); errno != 0 {

@@ -18,10 +18,7 @@ import (
 func TestRunSamplesEveryInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, mustParse(t, "testdata/host.txtar"))
-		s, err := NewSampler(f.options())
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must(NewSampler(f.options()))
 		ctx, stop := context.WithTimeout(t.Context(), 5*time.Second+time.Millisecond)
 		defer stop()
 		var seqs []uint64
@@ -46,10 +43,7 @@ func TestLoadAverage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, mustParse(t, "testdata/cgroup-v1.txtar"))
 		f.turn("after")
-		s, err := NewSampler(f.options())
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must(NewSampler(f.options()))
 		ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute+time.Millisecond)
 		defer stop()
 		var last *Load
@@ -62,9 +56,7 @@ func TestLoadAverage(t *testing.T) {
 
 func TestCgroupPaths(t *testing.T) {
 	root := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(root, "memory/lab/worker1"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.MkdirAll(filepath.Join(root, "memory/lab/worker1"), 0o700))
 	for _, c := range []struct {
 		path, wantErr string
 	}{
@@ -157,17 +149,11 @@ func TestDropCaches(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := newFixture(t, txtar.Parse([]byte(c.files)))
-			s, err := NewSampler(f.options())
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must(NewSampler(f.options()))
 			if err := s.CanDropCaches(); err != nil {
 				t.Error(err)
 			}
-			got, err := s.DropCaches()
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must(s.DropCaches())
 			if got != c.want {
 				t.Errorf("dropped %+v, want %+v", got, c.want)
 			}
@@ -192,10 +178,7 @@ func TestDropCachesStaysInTheGroup(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := newFixture(t, txtar.Parse([]byte(c.files)))
-			s, err := NewSampler(f.options())
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must(NewSampler(f.options()))
 			if err := s.CanDropCaches(); (err == nil) != (c.says == "memory.") { // a file of statistics is not what is written to
 				t.Errorf("can drop: %v", err)
 			}
@@ -211,10 +194,7 @@ func TestDropCachesStaysInTheGroup(t *testing.T) {
 
 func mustParse(t *testing.T, file string) *txtar.Archive {
 	t.Helper()
-	archive, err := txtar.ParseFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	archive := must(txtar.ParseFile(file))
 	return archive
 }
 
@@ -250,22 +230,15 @@ func FuzzHostFiles(f *testing.F) {
 		root = f.TempDir()
 	}
 	f.Cleanup(func() { os.RemoveAll(root) })
-	if err := os.Mkdir(filepath.Join(root, "net"), 0o700); err != nil {
-		f.Fatal(err)
-	}
+	mustDo(f, os.Mkdir(filepath.Join(root, "net"), 0o700))
 	f.Fuzz(func(t *testing.T, stat, loadavg, meminfo, diskstats, dev string) {
 		for name, text := range map[string]string{
 			"stat": stat, "loadavg": loadavg, "meminfo": meminfo, "diskstats": diskstats, "net/dev": dev,
 		} {
 			path := filepath.Join(root, name)
-			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, os.WriteFile(path, []byte(text), 0o600))
 		}
-		s, err := NewSampler(Options{ProcRoot: root, SysRoot: root})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must(NewSampler(Options{ProcRoot: root, SysRoot: root}))
 		_ = s.Read().Since(s.Read())
 	})
 }

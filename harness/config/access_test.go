@@ -6,10 +6,7 @@ import (
 )
 
 func TestDialContext(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must(net.Listen("tcp", "127.0.0.1:0"))
 	defer l.Close()
 	_, port, _ := net.SplitHostPort(l.Addr().String())
 	c := Cluster{Hosts: map[string]string{"r1n1": "127.0.0.1"}}

@@ -27,9 +27,7 @@ func capacityOf(t *testing.T, folder, text string) (*Capacity, error) {
 	t.Helper()
 	file := filepath.Join(folder, "x.yaml")
 	text = "workloads: [{name: sort, profile: tiny}]\ncapacity: " + text + "\n"
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.WriteFile(file, []byte(text), 0o600))
 	e, _, err := LoadExperiment(file)
 	if err != nil {
 		return nil, err
@@ -89,10 +87,7 @@ func words(t *testing.T, c *Capacity) string {
 // TestSine has a sine of 40 s fall for the first quarter to its least share, and rise to its
 // most after three quarters.
 func TestSine(t *testing.T) {
-	c, err := capacityOf(t, t.TempDir(), "{sine: {mean: 0.5, swing: 0.4, period: 40s}}")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(capacityOf(t, t.TempDir(), "{sine: {mean: 0.5, swing: 0.4, period: 40s}}"))
 	text := words(t, c)
 	for _, want := range []string{"0 a 1000/2", "10 a 200/1", "30 a 1800/4", "every 40"} {
 		if !strings.Contains(text, want) {
@@ -115,10 +110,7 @@ func TestWholeContainers(t *testing.T) {
 		}
 		left := rapid.Float64Range(0, 1).Draw(t, "left")
 		c := Capacity{Container: mb << 20, Steps: []CapacityStep{{Left: left}}}
-		table, err := c.Timetable(workers)
-		if err != nil {
-			t.Fatal(err)
-		}
+		table := must(c.Timetable(workers))
 		has := map[string]int32{}
 		for _, n := range workers {
 			has[string(n.Node)] = int32(n.MemoryBytes >> 20)

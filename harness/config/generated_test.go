@@ -11,9 +11,7 @@ import (
 // register makes a workload known for the time of a test.
 func register(t *testing.T, w generate.Workload) {
 	t.Helper()
-	if err := RegisterWorkloads(w); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, RegisterWorkloads(w))
 	t.Cleanup(func() {
 		delete(generated, w.Name)
 		delete(workloadKinds, w.Name)
@@ -34,10 +32,7 @@ func oneJob(name string) generate.Workload {
 // jobs, and no others. Its lists of parameters are grids.
 func TestGenerated(t *testing.T) {
 	register(t, oneJob("my-jobs"))
-	e, err := ParseExperiment("e.yaml", []byte("workloads: [{name: my-jobs, params: {n: [1, 2]}, scale: 2, queues: {'*': q}}]\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must(ParseExperiment("e.yaml", []byte("workloads: [{name: my-jobs, params: {n: [1, 2]}, scale: 2, queues: {'*': q}}]\n")))
 	if len(e.Workloads) != 2 || e.Workloads[1].Label != "my-jobs-n=2" || e.Workloads[1].Params["n"] != "2" || !e.Workloads[1].CountsFailures() {
 		t.Errorf("workloads %+v", e.Workloads)
 	}

@@ -61,10 +61,7 @@ func TestGrids(t *testing.T) {
 			if c.models == "" {
 				text = "workloads: " + c.workloads
 			}
-			e, err := parseExperiment("e.yaml", []byte(text), (*Experiment).unsupported)
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := must(parseExperiment("e.yaml", []byte(text), (*Experiment).unsupported))
 			var got []string
 			if c.models != "" {
 				for _, m := range e.Models {
@@ -100,14 +97,8 @@ func TestGridIsItsPoints(t *testing.T) {
 				}
 			}
 		}
-		got, err := ParseExperiment("e.yaml", []byte(grid))
-		if err != nil {
-			t.Fatal(err)
-		}
-		want, err := ParseExperiment("e.yaml", []byte(points))
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must(ParseExperiment("e.yaml", []byte(grid)))
+		want := must(ParseExperiment("e.yaml", []byte(points)))
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s\n(-points +grid):\n%s", grid, diff)
 		}

@@ -110,10 +110,7 @@ func FuzzParse(f *testing.F) {
 	for _, pattern := range []string{"testdata/*.yaml", "testdata/broken/*.yaml"} {
 		files, _ := filepath.Glob(pattern)
 		for _, file := range files {
-			data, err := os.ReadFile(file)
-			if err != nil {
-				f.Fatal(err)
-			}
+			data := must(os.ReadFile(file))
 			f.Add(data)
 		}
 	}
@@ -136,9 +133,7 @@ func TestManyNodes(t *testing.T) {
 		fmt.Fprintf(&b, "  - node: %s\n    url: http://%s:9177\n    tokenFile: /etc/heddle/agent.token\n", host, host)
 	}
 	file := filepath.Join(t.TempDir(), "cluster.yaml")
-	if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.WriteFile(file, []byte(b.String()), 0o600))
 	var c *Cluster
 	var err error
 	got := allocated(func() { c, err = LoadCluster(file) })

@@ -10,33 +10,19 @@ import (
 
 func TestJarWorkload(t *testing.T) {
 	folder := t.TempDir()
-	f, err := os.Create(filepath.Join(folder, "my words.jar"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must(os.Create(filepath.Join(folder, "my words.jar")))
 	z := zip.NewWriter(f)
-	if _, err := z.Create("org/example/Words.class"); err != nil {
-		t.Fatal(err)
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(z.Create("org/example/Words.class"))
+	mustDo(t, z.Close())
+	mustDo(t, f.Close())
 	file := filepath.Join(folder, "jar.yaml")
 	load := func(entry string) (*Experiment, error) {
-		if err := os.WriteFile(file, []byte("workloads:\n  - {"+entry+"}\n"), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, os.WriteFile(file, []byte("workloads:\n  - {"+entry+"}\n"), 0o644))
 		e, _, err := LoadExperiment(file)
 		return e, err
 	}
 	const good = "jar: my words.jar, main: org.example.Words, "
-	e, err := load(good + `args: ["{input}", "{output}"], size: 4MiB, settings: {mapreduce.job.reduces: 2}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must(load(good + `args: ["{input}", "{output}"], size: 4MiB, settings: {mapreduce.job.reduces: 2}`))
 	if w := e.Workloads[0]; w.Name != WorkloadJar || w.Label != "my_words" || w.Jar != filepath.Join(folder, "my words.jar") {
 		t.Errorf("name %s, label %s, jar %s: want jar, my_words and a path below %s", w.Name, w.Label, w.Jar, folder)
 	}
@@ -63,7 +49,7 @@ func TestJarWorkload(t *testing.T) {
 			t.Errorf("{%s}: %v, want %q and the line", x.entry, err, x.want)
 		}
 	}
-	e, err = load("jar: my words.jar, main: org.example.Words, args: [a, b], settings: {mapreduce.job.reduces: [1, 2]}")
+	e, err := load("jar: my words.jar, main: org.example.Words, args: [a, b], settings: {mapreduce.job.reduces: [1, 2]}")
 	if err != nil || len(e.Workloads) != 2 || e.Workloads[1].Label != "my_words-reduces=2" || len(e.Workloads[1].Args) != 2 {
 		t.Errorf("args are no list of values, settings may be one: %v, %+v", err, e)
 	}

@@ -72,10 +72,7 @@ func TestErrorsKeepSecrets(t *testing.T) {
 }
 
 func TestExamples(t *testing.T) {
-	first, _, err := LoadExperiment("testdata/first.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	first, _ := must2(LoadExperiment("testdata/first.yaml"))
 	want := &Experiment{
 		Name: "first", Cluster: "lab",
 		Workloads: []Workload{{Name: "wordcount", Label: "wordcount", Size: 64 * units.MiB, Maps: 4, Reduces: 2, Jobs: 1}},
@@ -91,10 +88,7 @@ func TestExamples(t *testing.T) {
 		t.Errorf("first.yaml (-want +got):\n%s", diff)
 	}
 
-	cache, _, err := LoadExperiment("testdata/cache.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	cache, _ := must2(LoadExperiment("testdata/cache.yaml"))
 	if diff := cmp.Diff(Cache{Fraction: 0.5, Replicas: 1, Seed: 7}, cache.Cache); diff != "" {
 		t.Errorf("cache.yaml, cache (-want +got):\n%s", diff)
 	}
@@ -105,17 +99,11 @@ func TestExamples(t *testing.T) {
 	if got := cache.Workloads[1].Jobs; got != 2 {
 		t.Errorf("cache.yaml, jobs of terasort = %d, want 2", got)
 	}
-	fidelity, _, err := LoadExperiment("testdata/fidelity.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	fidelity, _ := must2(LoadExperiment("testdata/fidelity.yaml"))
 	if got := len(fidelity.Trials()); got != 60 {
 		t.Errorf("fidelity.yaml, trials = %d, want 60", got)
 	}
-	exact, _, err := LoadExperiment("testdata/exact.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	exact, _ := must2(LoadExperiment("testdata/exact.yaml"))
 	// Only what has a plan is carried out by one.
 	var splits []string
 	for _, trial := range exact.Trials() {
@@ -125,10 +113,7 @@ func TestExamples(t *testing.T) {
 	if diff := cmp.Diff([]string{"planned plan", "yarn asSubmitted"}, splits); diff != "" {
 		t.Errorf("exact.yaml, splits (-want +got):\n%s", diff)
 	}
-	cachedOnly, _, err := LoadExperiment("testdata/cachedonly.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	cachedOnly, _ := must2(LoadExperiment("testdata/cachedonly.yaml"))
 	if m := cachedOnly.Models; cachedOnly.Under(m[0]).Splits != SplitsAsSubmitted || cachedOnly.Under(m[1]).Splits != SplitsCachedOnly {
 		t.Errorf("cachedonly.yaml, models %+v", m)
 	}
@@ -138,10 +123,7 @@ func TestExamples(t *testing.T) {
 		}
 	}
 
-	blue, err := LoadCluster("testdata/physical.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	blue := must(LoadCluster("testdata/physical.yaml"))
 	if got, want := blue.Agents[1].TokenFile, "testdata/agent.token"; got != want {
 		t.Errorf("physical.yaml, token file = %q, want %q: relative to the file", got, want)
 	}
@@ -152,15 +134,9 @@ func TestExamples(t *testing.T) {
 
 // TestWrittenClusterIsRead: the lab and run folders write cluster files.
 func TestWrittenClusterIsRead(t *testing.T) {
-	want, err := LoadCluster("testdata/physical.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must(LoadCluster("testdata/physical.yaml"))
 	want.Rates = Rates{Disk: 80e6, Uplink: 7_500_001, HostCores: 2}
-	data, err := yaml.Marshal(want)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must(yaml.Marshal(want))
 	got, err := ParseCluster("again.yaml", data)
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("error %v, as read again (-want +got):\n%s\n%s", err, diff, data)
@@ -171,15 +147,13 @@ func TestWrittenClusterIsRead(t *testing.T) {
 // and what follows from a mistake that is told is not.
 func TestOnePass(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "mine.yaml")
-	if err := os.WriteFile(file, []byte(`workloads:
+	mustDo(t, os.WriteFile(file, []byte(`workloads:
   - {name: wordcuont, size: 1GiB}
   - {trace: nothere.tsv}
 models: [yarn, delya, {model: delay, params: {nodeSkip: 3}}, "a b"]
 actuator: labels
 thresholds: {makespan: [delay < delya]}
-`), 0o644); err != nil {
-		t.Fatal(err)
-	}
+`), 0o644))
 	_, _, err := LoadExperiment(file)
 	if err == nil {
 		t.Fatal("accepted")
@@ -239,10 +213,7 @@ func TestReduces(t *testing.T) {
 		if m.Label != want || m.Params["reduces"] != "reduce-random" {
 			t.Errorf("label %s, parameters %v", m.Label, m.Params)
 		}
-		made, err := m.Scheduler(1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		made := must(m.Scheduler(1))
 		if made.Name() != want+"+reduce-random" {
 			t.Errorf("model %s", made.Name())
 		}

@@ -15,10 +15,7 @@ machines: {nodes: 5, racks: 2, slots: 3, container: 1GiB, cpus: [1, 0.5], cache:
 
 // TestMachines reads a cluster that is described for simulations alone.
 func TestMachines(t *testing.T) {
-	c, err := ParseCluster("tall.yaml", []byte(machinesFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(ParseCluster("tall.yaml", []byte(machinesFile)))
 	if err := c.Supported(); err == nil || !strings.Contains(err.Error(), "--simulate") {
 		t.Errorf("a cluster without addresses is supported: %v", err)
 	}

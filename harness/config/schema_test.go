@@ -124,14 +124,8 @@ func TestSchemaBounds(t *testing.T) {
 // both reads an experiment with a key by the schema and by ParseExperiment.
 func both(t *testing.T, schema *jsonschema.Schema, key string, value any, want bool) {
 	t.Helper()
-	data, err := json.Marshal(map[string]any{"workloads": []any{map[string]any{"name": "sort", "profile": "tiny"}}, key: value})
-	if err != nil {
-		t.Fatal(err)
-	}
-	content, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must(json.Marshal(map[string]any{"workloads": []any{map[string]any{"name": "sort", "profile": "tiny"}}, key: value}))
+	content := must(jsonschema.UnmarshalJSON(bytes.NewReader(data)))
 	_, read := ParseExperiment("e.yaml", data) // JSON is YAML
 	if seen := schema.Validate(content); (read == nil) != want || (seen == nil) != want {
 		t.Errorf("%s: %v: accepted %v when read, %v by the schema; want %v\n%v", key, value, read == nil, seen == nil, want, read)
@@ -140,18 +134,10 @@ func both(t *testing.T, schema *jsonschema.Schema, key string, value any, want b
 
 func compiled(t *testing.T, schema []byte) *jsonschema.Schema {
 	t.Helper()
-	content, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := must(jsonschema.UnmarshalJSON(bytes.NewReader(schema)))
 	c := jsonschema.NewCompiler()
-	if err := c.AddResource("heddle.json", content); err != nil {
-		t.Fatal(err)
-	}
-	s, err := c.Compile("heddle.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, c.AddResource("heddle.json", content))
+	s := must(c.Compile("heddle.json"))
 	return s
 }
 
@@ -162,10 +148,7 @@ func plain(t *testing.T, content any) any {
 	if err != nil {
 		t.Fatal(err)
 	}
-	content, err = jsonschema.UnmarshalJSON(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	content = must(jsonschema.UnmarshalJSON(bytes.NewReader(data)))
 	return content
 }
 

@@ -9,10 +9,7 @@ import (
 
 func TestSweepProblems(t *testing.T) {
 	const good = "traces: [a/run.heddle, {label: other, path: b.heddle}]\nmodels: [yarn, {model: delay, params: {nodeSkips: 3}}]\n"
-	s, err := ParseSweep("night.yaml", []byte(good+"vary:\n  nodes: [4, 8]\n  load: {from: 0.5, to: 2.0, steps: 3, scale: log}\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(ParseSweep("night.yaml", []byte(good+"vary:\n  nodes: [4, 8]\n  load: {from: 0.5, to: 2.0, steps: 3, scale: log}\n")))
 	load := s.Vary["load"]
 	if got := strings.Join(load.Levels(), " "); s.Name != "night" || s.Traces[0].Label != "run" || got != "0.5 1 2" {
 		t.Errorf("name %s, trace %s, load %s; want night, run, 0.5 1 2", s.Name, s.Traces[0].Label, got)

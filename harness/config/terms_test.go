@@ -10,14 +10,11 @@ import (
 // TestTerms reads deadlines of all forms. A multiple of the recorded time needs that
 // time, and one of the time alone is not known here: such jobs have no deadline yet.
 func TestTerms(t *testing.T) {
-	e, err := ParseExperiment("e.yaml", []byte(`workloads:
+	e := must(ParseExperiment("e.yaml", []byte(`workloads:
   - {name: sort, profile: tiny, deadline: 1m30s, price: 2.5, hints: {map: {cpu: 8, disk: 1}, reduce: {network: 10}}}
   - {trace: x.heddle, deadline: 1.5x recorded}
   - {name: sort, label: alone, profile: tiny, deadline: 1.5x}
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
+`)))
 	want := traces.Terms{DeadlineMs: 90_000, Price: 2.5, Hints: traces.JobHints{Map: traces.Hints{CPU: 8, Disk: 1}, Reduce: traces.Hints{Network: 10}}}
 	if got := e.Workloads[0].Terms(time.Hour); got != want {
 		t.Errorf("terms are %+v, want %+v", got, want)

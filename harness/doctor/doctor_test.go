@@ -268,9 +268,7 @@ func TestHealthy(t *testing.T) {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	if err := enc.Encode(r); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, enc.Encode(r))
 	golden.Check(t, "testdata/golden/healthy.json", f.stable(b.String()))
 }
 
@@ -291,10 +289,7 @@ func TestTroubleHasARemedy(t *testing.T) {
 		t.Fatalf("no golden files: %v", err)
 	}
 	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must(os.ReadFile(file))
 		for _, block := range regexp.MustCompile(`(?m)^missing .*\n( .*\n)*`).FindAllString(string(data), -1) {
 			if !strings.Contains(block, "set in ") && !strings.Contains(block, "next: ") {
 				t.Errorf("%s: nothing to do about\n%s", filepath.Base(file), block)
@@ -306,9 +301,7 @@ func TestTroubleHasARemedy(t *testing.T) {
 func (f *fake) text(t *testing.T, r *Report) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := doc.WriteText(&b, r.Doc(), false); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, doc.WriteText(&b, r.Doc(), false))
 	return f.stable(b.String())
 }
 
@@ -332,24 +325,17 @@ func TestLeftOver(t *testing.T) {
 		checks := f.examine(t).Feature(Run).Checks
 		return checks[len(checks)-1]
 	}
-	h, err := change.Take(t.Context(), &change.Target{Files: f.files}, change.Options{Purpose: "a test"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := must(change.Take(t.Context(), &change.Target{Files: f.files}, change.Options{Purpose: "a test"}))
 	if c := find(); c.ID != "leftOver" || c.Status != OK {
 		t.Errorf("a heddle that has changed nothing: %+v", c)
 	}
-	if err := h.NoteFaults(t.Context(), config.FaultDown, []traces.Node{"r1n1", "r1n2"}); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, h.NoteFaults(t.Context(), config.FaultDown, []traces.Node{"r1n1", "r1n2"}))
 	h.Abandon()
 	c := find()
 	if c.Status != Warn || !strings.Contains(c.Found, "2 changes, the first: daemons of node r1n1 (before: running); by ") || !strings.Contains(c.Found, "(a test)") || c.Next != "if it has ended: heddle restore --cluster blue" {
 		t.Errorf("a killed heddle: %+v", c)
 	}
-	if err := f.files.Create(t.Context(), lease.Folder(1)+"/released", nil); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, f.files.Create(t.Context(), lease.Folder(1)+"/released", nil))
 	if c := find(); c.Status != Warn || c.Next != "heddle restore --cluster blue" {
 		t.Errorf("what could not be put back: %+v", c)
 	}

@@ -128,9 +128,7 @@ func newFake(t *testing.T) *fake {
 	}
 	for _, name := range []string{"master", "r1n1", "r1n2"} {
 		var info agent.Info
-		if err := json.Unmarshal(recorded(t, "agent-info.json"), &info); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, json.Unmarshal(recorded(t, "agent-info.json"), &info))
 		info.Node = name
 		f.agents = append(f.agents, &info)
 		f.cluster.Agents = append(f.cluster.Agents, config.Agent{Node: name})
@@ -145,12 +143,8 @@ func (f *fake) installClient(t *testing.T, version string) {
 	f.names = append(f.names, home, "/opt/hadoop")
 	write := func(name, content string, mode os.FileMode) {
 		path := filepath.Join(home, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(content), mode); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		mustDo(t, os.WriteFile(path, []byte(content), mode))
 	}
 	write("bin/hadoop", "#!/bin/sh\necho Hadoop "+version+"\n", 0o755)
 	write("share/hadoop/mapreduce/hadoop-mapreduce-examples-"+version+".jar", "jar", 0o644)
@@ -198,13 +192,8 @@ func (f *fake) start(t *testing.T) *examiner {
 	f.conf["dfs.namenode.http-address"] = strings.TrimPrefix(namenode, "http://")
 	f.cluster.ResourceManagers, f.cluster.HistoryServer = append([]string{rm}, f.cluster.ResourceManagers...), history
 	f.serveAgents(t)
-	if err := f.cluster.Validate(); err != nil {
-		t.Fatal(err)
-	}
-	e, err := newExaminer(&f.cluster)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, f.cluster.Validate())
+	e := must(newExaminer(&f.cluster))
 	e.hdfs, e.files = &f.hdfs, f.files
 	return e
 }
@@ -250,14 +239,9 @@ func (f *fake) serve(t *testing.T, daemon, name string, files, conf map[string]s
 
 func (f *fake) serveAgents(t *testing.T) {
 	token := filepath.Join(t.TempDir(), "token")
-	if _, err := agent.CreateToken(token); err != nil {
-		t.Fatal(err)
-	}
+	must(agent.CreateToken(token))
 	f.names = append(f.names, token, "/etc/heddle/agent.token")
-	secrets, err := agent.ReadTokens(token)
-	if err != nil {
-		t.Fatal(err)
-	}
+	secrets := must(agent.ReadTokens(token))
 	for i := range f.cluster.Agents {
 		info := f.agents[i]
 		s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

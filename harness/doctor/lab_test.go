@@ -44,10 +44,7 @@ func TestLabWrongAddresses(t *testing.T) {
 
 func examineLab(t *testing.T, c *config.Cluster) *Report {
 	t.Helper()
-	r, err := Examine(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(Examine(t.Context(), c))
 	return r
 }
 

@@ -27,30 +27,14 @@ var lines = []string{"a\t0\t0\t2000000000\t0\t1000", "b\t1\t1\t2000000000\t0\t10
 func simulatedJobs(t *testing.T, jobs []string, jobsOf, rest string) (due, took []int64) {
 	t.Helper()
 	folder := t.TempDir()
-	if err := os.WriteFile(filepath.Join(folder, "jobs.tsv"), []byte(strings.Join(jobs, "\n")+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.WriteFile(filepath.Join(folder, "jobs.tsv"), []byte(strings.Join(jobs, "\n")+"\n"), 0o600))
 	file := filepath.Join(folder, "e.yaml")
-	if err := os.WriteFile(file, []byte("workloads: [{"+jobsOf+"}]\n"+rest+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	e, source, err := config.LoadExperiment(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	run, err := Simulate(t.Context(), Options{Experiment: e, Source: source, Cluster: config.DefaultCluster(), Root: folder}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	list, err := results.Open(run.Dir, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.WriteFile(file, []byte("workloads: [{"+jobsOf+"}]\n"+rest+"\n"), 0o600))
+	e, source := must2(config.LoadExperiment(file))
+	run := must(Simulate(t.Context(), Options{Experiment: e, Source: source, Cluster: config.DefaultCluster(), Root: folder}, nil))
+	list := must(results.Open(run.Dir, false))
 	for i := range list.Trials {
-		trace, err := recorded.Load(list.TracePath(&list.Trials[i]))
-		if err != nil {
-			t.Fatal(err)
-		}
+		trace := must(recorded.Load(list.TracePath(&list.Trials[i])))
 		for _, j := range trace.Jobs {
 			due, took = append(due, j.Terms.DeadlineMs), append(took, (j.Finished-j.T).Milliseconds())
 		}
@@ -130,9 +114,7 @@ func TestAloneOnCluster(t *testing.T) {
 func TestSetDeadlines(t *testing.T) {
 	want, _ := simulatedJobs(t, lines, "trace: jobs.tsv, deadline: 2x", "")
 	file := filepath.Join(t.TempDir(), "jobs.tsv")
-	if err := os.WriteFile(file, []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.WriteFile(file, []byte(strings.Join(lines, "\n")+"\n"), 0o600))
 	for _, x := range []struct {
 		workload string
 		jobs     int
@@ -141,19 +123,14 @@ func TestSetDeadlines(t *testing.T) {
 		{"trace: " + file + ", label: jobs, deadline: 2x", 3, ""},
 		{"name: grep, size: 16MiB, regex: a, deadline: 2x", 1, "its jobs run one after the other"},
 	} {
-		e, err := config.ParseExperiment("e.yaml", []byte("workloads: [{"+x.workload+"}]\n"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must(config.ParseExperiment("e.yaml", []byte("workloads: [{"+x.workload+"}]\n")))
 		c := config.DefaultCluster()
-		h, _, err := workload.Cluster(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		h, _ := must2(workload.Cluster(c))
 		trial := &trialRun{trial: &trial{plan: config.Trial{Workload: e.Workloads[0]}, options: &Options{Experiment: e, Cluster: c}}, submissions: make([]workload.Submission, x.jobs)}
 		if twin, err := workload.Of(e.Workloads[0]).Twin(t.Context(), e.Cache); err == nil {
 			trial.options.Calibration = calibration.Uncalibrated(h.Cluster, twin.Costs)
 		}
+		var err error
 		if trial.options.deadlines, err = computeDeadlines(t.Context(), trial.options); err == nil {
 			err = trial.setDeadlines()
 		}
@@ -173,19 +150,10 @@ func TestSetDeadlines(t *testing.T) {
 // has not recorded them is refused.
 func TestResumedDeadlines(t *testing.T) {
 	source := []byte("workloads: [{name: sort, size: 16MiB, deadline: 2x}, {name: wordcount, size: 16MiB, deadline: 90s}]\nrepeats: 2\n")
-	e, err := config.ParseExperiment("e.yaml", source)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must(config.ParseExperiment("e.yaml", source))
 	c := config.DefaultCluster()
-	h, _, err := workload.Cluster(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	twin, err := workload.Of(e.Workloads[0]).Twin(t.Context(), e.Cache)
-	if err != nil {
-		t.Fatal(err)
-	}
+	h, _ := must2(workload.Cluster(c))
+	twin := must(workload.Of(e.Workloads[0]).Twin(t.Context(), e.Cache))
 	slow := twin.Costs
 	slow.Map.FixedMs += 60_000
 	first, other := calibration.Uncalibrated(h.Cluster, twin.Costs), calibration.Uncalibrated(h.Cluster, slow)
@@ -219,13 +187,9 @@ func TestResumedDeadlines(t *testing.T) {
 		{"", "start a new run"}, // no such file
 	} {
 		file := filepath.Join(dir, deadlinesFile)
-		if err := os.WriteFile(file, []byte(x.text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, os.WriteFile(file, []byte(x.text), 0o600))
 		if x.text == "" {
-			if err := os.Remove(file); err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, os.Remove(file))
 		}
 		resumed := Options{Experiment: e, Source: source, Cluster: c, Resume: dir, Unverified: true}
 		if _, err := carryOut(t.Context(), &resumed, &listedWorld{}); err == nil || !strings.Contains(err.Error(), x.want) {

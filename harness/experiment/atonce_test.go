@@ -55,10 +55,7 @@ func kept(t *testing.T, run *runs.Run) map[string]string {
 	for _, r := range run.Manifest().Trials {
 		files[r.Name] = string(r.State)
 		for _, f := range r.Files {
-			data, err := os.ReadFile(filepath.Join(run.TrialDir(r.Name), f.Name))
-			if err != nil {
-				t.Fatal(err)
-			}
+			data := must(os.ReadFile(filepath.Join(run.TrialDir(r.Name), f.Name)))
 			files[r.Name+"/"+f.Name] = string(data)
 		}
 	}
@@ -93,13 +90,8 @@ repeats: 2`
 
 func parsed(t *testing.T, text string) *config.Experiment {
 	t.Helper()
-	if err := registerSkipping(); err != nil {
-		t.Fatal(err)
-	}
-	e, err := config.ParseExperiment("e.yaml", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, registerSkipping())
+	e := must(config.ParseExperiment("e.yaml", []byte(text)))
 	return e
 }
 
@@ -158,10 +150,7 @@ func TestCountsAtOnce(t *testing.T) {
 // TestInterruptedAtOnce: a run whose trials are simulated at once and that is interrupted
 // gives, when it is resumed, the files of a run that was not.
 func TestInterruptedAtOnce(t *testing.T) {
-	whole, _, err := atOnce(t.Context(), t, 4, Options{Experiment: parsed(t, experimentAtOnce), Root: t.TempDir(), Name: "run"}, func(Step) {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole, _ := must2(atOnce(t.Context(), t, 4, Options{Experiment: parsed(t, experimentAtOnce), Root: t.TempDir(), Name: "run"}, func(Step) {}))
 	o := Options{Experiment: parsed(t, experimentAtOnce), Root: t.TempDir(), Name: "run"}
 	ctx, interrupt := context.WithCancelCause(t.Context())
 	run, _, err := atOnce(ctx, t, 4, o, func(s Step) {
@@ -182,10 +171,7 @@ func TestInterruptedAtOnce(t *testing.T) {
 		t.Errorf("%d trials were done, want some of 12", done)
 	}
 	o.Resume = run.Dir
-	again, _, err := atOnce(t.Context(), t, 4, o, func(Step) {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	again, _ := must2(atOnce(t.Context(), t, 4, o, func(Step) {}))
 	if d := cmp.Diff(kept(t, whole), kept(t, again)); d != "" {
 		t.Errorf("files, of a whole run -, of a resumed one +:\n%.3000s", d)
 	}

@@ -40,12 +40,8 @@ func TestOthers(t *testing.T) {
 			at := func(seconds float64) {
 				put := func(path, text string) {
 					path = filepath.Join(dir, path)
-					if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-						t.Fatal(err)
-					}
-					if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-						t.Fatal(err)
-					}
+					mustDo(t, os.MkdirAll(filepath.Dir(path), 0o755))
+					mustDo(t, os.WriteFile(path, []byte(text), 0o600))
 				}
 				ticks := func(cores float64) int { return 1000 + int(math.Round(cores*seconds*100)) } // of 10 ms
 				times := fmt.Sprintf(" %d 0 %d 5000 0 0 0 %d 0 0\n", ticks(c.user), ticks(c.system), ticks(c.steal))

@@ -26,14 +26,8 @@ func cached(fraction float64) string {
 // maps find it, and nothing stays in the NameNode.
 func TestHalfTheInputCached(t *testing.T) {
 	c, clients := lab(t)
-	run, err := runText(t, c, cached(0.5))
-	if err != nil {
-		t.Fatal(err)
-	}
-	trials, err := results.List(run)
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := must(runText(t, c, cached(0.5)))
+	trials := must(results.List(run))
 	r := trials[0]
 	if r.Cache == nil {
 		t.Fatal("the result says nothing of the cache")
@@ -77,26 +71,18 @@ func TestHalfTheInputCached(t *testing.T) {
 // TestCacheOverCapacity asks for more than all DataNodes hold.
 func TestCacheOverCapacity(t *testing.T) {
 	_, clients := lab(t)
-	nodes, err := clients.HDFS.DataNodes(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	nodes := must(clients.HDFS.DataNodes(t.Context()))
 	var capacity int64
 	for _, n := range nodes {
 		capacity += n.CacheCapacity
 	}
 	folder := "/heddle-test/over-capacity"
-	files, err := clients.HDFS.Files(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must(clients.HDFS.Files(t.Context()))
 	t.Cleanup(func() { files.RemoveAll(folder) })
-	if err := clients.HDFS.WriteFile(t.Context(), folder+"/part", io.LimitReader(zeros{}, capacity/4+1<<20), hdfs.WriteOptions{Replication: 4, BlockSize: 16 << 20}); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, clients.HDFS.WriteFile(t.Context(), folder+"/part", io.LimitReader(zeros{}, capacity/4+1<<20), hdfs.WriteOptions{Replication: 4, BlockSize: 16 << 20}))
 	e, _ := parse(t, cached(1))
 	e.Cache.Replicas = 4 // so that a quarter of what must be cached has to be written
-	_, err = cacheInput(t.Context(), clients.HDFS, newFakeCache(), workload.Input{Path: folder}, e.Cache, time.Hour, func(text string) { t.Log(text) })
+	_, err := cacheInput(t.Context(), clients.HDFS, newFakeCache(), workload.Input{Path: folder}, e.Cache, time.Hour, func(text string) { t.Log(text) })
 	if err == nil || !strings.Contains(err.Error(), "lower cache.fraction") || !strings.Contains(err.Error(), mib(capacity)) {
 		t.Errorf("%v, want an error with the capacity of %s", err, mib(capacity))
 	}
@@ -139,10 +125,7 @@ func TestCacheStopped(t *testing.T) {
 // noneCached expects no pool of ours in the NameNode, and so no directive.
 func noneCached(t *testing.T, clients *clients.Clients, after string) {
 	t.Helper()
-	pools, err := clients.HDFS.CachePools(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	pools := must(clients.HDFS.CachePools(t.Context()))
 	for _, p := range pools {
 		if strings.HasPrefix(p.Name, "heddle-cache-") {
 			t.Errorf("%s: pool %s is still there", after, p.Name)

@@ -112,10 +112,7 @@ func (f *fakeCache) AddCacheDirective(_ context.Context, d hdfs.CacheDirective) 
 func TestCacheAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeCache(100, 100, 100, 100)
-		c, err := cacheInput(t.Context(), f, f, workload.Input{Path: "/in"}, half(), time.Hour, quiet)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must(cacheInput(t.Context(), f, f, workload.Input{Path: "/in"}, half(), time.Hour, quiet))
 		c.result.BytesCachedEnd = 200
 		again := func(what string, h cacheHDFS, folder string, want bool) {
 			t.Helper()
@@ -160,9 +157,7 @@ func TestCacheWanted(t *testing.T) {
 		if c.result.Files != 1 || !c.files[all[1]] || f.directives[all[1]].Replicas != 1 {
 			t.Errorf("cached %v, want only %s, in one copy", c.files, all[1])
 		}
-		if err := c.remove(t.Context(), false); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, c.remove(t.Context(), false))
 		if c, err = cacheInput(t.Context(), f, f, workload.Input{Path: "/in", Cached: all}, half(), time.Hour, quiet); err != nil || c.result.Files != 4 || c.result.BytesAsked != 400 {
 			t.Errorf("half by the experiment and all by the workload: %+v, %v, want each of 4 files once", c.result, err)
 		}
@@ -174,10 +169,7 @@ func TestCacheInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeCache(100, 100, 100, 100)
 		var said []string
-		c, err := cacheInput(t.Context(), f, f, workload.Input{Path: "/in"}, half(), time.Hour, func(text string) { said = append(said, text) })
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must(cacheInput(t.Context(), f, f, workload.Input{Path: "/in"}, half(), time.Hour, func(text string) { said = append(said, text) }))
 		want := results.Cache{Files: 2, InputFiles: 4, Replicas: 1, Seed: 7, BytesAsked: 200, BytesCached: 200, Fraction: 0.5}
 		if c.result != want {
 			t.Errorf("%+v, want %+v", c.result, want)

@@ -156,17 +156,13 @@ func TestCapacityAfterKill(t *testing.T) {
 	}
 	dir, before := t.TempDir(), labelsOf(t, clients)
 	source := filepath.Join(dir, "capacity.yaml")
-	if err := os.WriteFile(source, fmt.Appendf(nil, lessCapacity, "fifo"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.WriteFile(source, fmt.Appendf(nil, lessCapacity, "fifo"), 0o600))
 	for i := range times {
 		name := fmt.Sprint("run", i)
 		cmd := exec.CommandContext(t.Context(), binary, "run", "--cluster", l.Cluster().Name, "--runs", dir, "--run-name", name, source)
 		var said bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &said, &said
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, cmd.Start())
 		seen := awaitJob(filepath.Join(dir, name, "trials", "r01-wordcount-fifo.partial", capture.PartFile))
 		after := 2*time.Second + rand.N(12*time.Second)
 		<-time.After(after)
@@ -189,10 +185,7 @@ func TestCapacityAfterKill(t *testing.T) {
 // endTagged ends what a killed run left running.
 func endTagged(t *testing.T, clients *clients.Clients) {
 	t.Helper()
-	apps, err := clients.RM.Apps(t.Context(), yarnclient.AppFilter{States: change.Unfinished})
-	if err != nil {
-		t.Fatal(err)
-	}
+	apps := must(clients.RM.Apps(t.Context(), yarnclient.AppFilter{States: change.Unfinished}))
 	for _, app := range apps {
 		if strings.Contains(app.Tags, "heddle-") {
 			if err := clients.RM.KillApp(t.Context(), app.ID); err != nil {

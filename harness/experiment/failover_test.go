@@ -73,19 +73,10 @@ func TestTrialBeginsInFailover(t *testing.T) {
 	}{{0, 0, false}, {20 * time.Second, 20 * time.Second, false}, {time.Hour, clients.FailoverLimit, true}} {
 		synctest.Test(t, func(t *testing.T) {
 			masters := &twoMasters{RoundTripper: yarntest.New(yarntest.Config{Nodes: yarntest.Workers(2, 2, 4096, 8)}).Transport(), after: x.after}
-			rm, err := yarnclient.NewRM(yarnclient.Options{Addresses: []string{"rm1:8088", "rm2:8088"}, Transport: masters})
-			if err != nil {
-				t.Fatal(err)
-			}
-			history, err := yarnclient.NewHistory(yarnclient.Options{Addresses: []string{"history:19888"}, Transport: masters})
-			if err != nil {
-				t.Fatal(err)
-			}
+			rm := must(yarnclient.NewRM(yarnclient.Options{Addresses: []string{"rm1:8088", "rm2:8088"}, Transport: masters}))
+			history := must(yarnclient.NewHistory(yarnclient.Options{Addresses: []string{"history:19888"}, Transport: masters}))
 			cluster := &clients.Clients{Config: &config.Cluster{Name: "two", ResourceManagers: []string{"rm1:8088", "rm2:8088"}}, RM: rm, History: history}
-			folder, err := os.OpenRoot(t.TempDir())
-			if err != nil {
-				t.Fatal(err)
-			}
+			folder := must(os.OpenRoot(t.TempDir()))
 			defer folder.Close()
 			var said []string
 			run := &trialRun{cluster: cluster, trial: &trial{

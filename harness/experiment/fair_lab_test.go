@@ -14,10 +14,7 @@ import (
 // scheduler has no node labels, and the refusal leaves the cluster as it was.
 func TestFairScheduler(t *testing.T) {
 	cluster := labtest.Own(t, "fairtest", func(c *heddlelab.Config) { c.Nodes, c.Racks, c.Scheduler = 2, 1, heddlelab.Fair }).Cluster()
-	clients, err := clients.To(&cluster, clients.Patience{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	clients := must(clients.To(&cluster, clients.Patience{}))
 	t.Cleanup(func() { clients.Close() })
 	scheduler, err := clients.RM.Scheduler(t.Context())
 	if err != nil || scheduler.Type != "fairScheduler" {
@@ -26,10 +23,7 @@ func TestFairScheduler(t *testing.T) {
 	before := labelsOf(t, clients)
 
 	t.Run("its own decisions", func(t *testing.T) {
-		run, err := runText(t, &cluster, strings.NewReplacer("models: [fifo]", "models: [yarn]", "actuator: labels", "actuator: none").Replace(steered))
-		if err != nil {
-			t.Fatal(err)
-		}
+		run := must(runText(t, &cluster, strings.NewReplacer("models: [fifo]", "models: [yarn]", "actuator: labels", "actuator: none").Replace(steered)))
 		header := checkMeasured(t, clients, run)
 		if class := header.Settings["yarn.resourcemanager.scheduler.class"]; !strings.HasSuffix(class, ".FairScheduler") {
 			t.Errorf("the trace says that the scheduler is %q, so a replay would simulate another", class)

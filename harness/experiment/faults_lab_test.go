@@ -34,27 +34,15 @@ faults:
 func TestNodeLost(t *testing.T) {
 	labtest.Long(t)
 	c, clients := lab(t)
-	run, err := runText(t, c, lostNode)
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := must(runText(t, c, lostNode))
 	h, events := readTrace(t, run)
 	if list, want := wentAndCame(t, events), []string{"down r1n2", "up r1n2"}; !slices.Equal(list, want) {
 		t.Errorf("nodes: %v, want %v", list, want)
 	}
 	whole(t, clients)
-	trace, err := recorded.New("lost", h, slices.Values(events))
-	if err != nil {
-		t.Fatal(err)
-	}
-	again, _, err := replay.Run(&replay.Config{Trace: trace, Model: trace.OwnModel(), Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	trials, err := results.List(run)
-	if err != nil {
-		t.Fatal(err)
-	}
+	trace := must(recorded.New("lost", h, slices.Values(events)))
+	again, _ := must2(replay.Run(&replay.Config{Trace: trace, Model: trace.OwnModel(), Seed: 1}))
+	trials := must(results.List(run))
 	t.Logf("%d ms measured, %d ms replayed", trials[0].MakespanMs, again.MakespanMs)
 }
 
@@ -81,10 +69,7 @@ func wentAndCame(t *testing.T, events []traces.Event) (list []string) {
 // until the DataNodes accept connections, so that the next test can write files.
 func whole(t *testing.T, c *clients.Clients) {
 	t.Helper()
-	nodes, err := c.RM.Nodes(t.Context(), "RUNNING")
-	if err != nil {
-		t.Fatal(err)
-	}
+	nodes := must(c.RM.Nodes(t.Context(), "RUNNING"))
 	if len(nodes) != 5 {
 		t.Errorf("%d nodes run, want 4 and the master's", len(nodes))
 	}
@@ -96,10 +81,7 @@ func whole(t *testing.T, c *clients.Clients) {
 // allWrite reports whether each worker's DataNode accepts connections.
 func allWrite(t *testing.T, c *clients.Clients) bool {
 	t.Helper()
-	nodes, err := c.HDFS.DataNodes(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	nodes := must(c.HDFS.DataNodes(t.Context()))
 	n := 0
 	for _, node := range nodes {
 		conn, err := c.Config.DialContext()(t.Context(), "tcp", net.JoinHostPort(node.IP, strconv.Itoa(node.Port)))
@@ -118,22 +100,12 @@ func allWrite(t *testing.T, c *clients.Clients) bool {
 func TestLeftFaults(t *testing.T) {
 	c, clients := lab(t)
 	l := labtest.Shared(t) // while it is whole
-	target, err := change.Connect(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	target := must(change.Connect(c))
 	defer target.Close()
-	hold, err := change.Take(t.Context(), target, change.Options{Purpose: "a test"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	hold := must(change.Take(t.Context(), target, change.Options{Purpose: "a test"}))
 	for what, node := range map[string]traces.Node{config.FaultDown: "r2n2", config.FaultSlow: "r1n1"} {
-		if err := hold.NoteFaults(t.Context(), what, []traces.Node{node}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := hold.Fault(t.Context(), what, node, 0.5); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, hold.NoteFaults(t.Context(), what, []traces.Node{node}))
+		must(hold.Fault(t.Context(), what, node, 0.5))
 	}
 	if n := running(t, l, "r2n2"); n > 0 {
 		t.Errorf("%d daemons run on r2n2, which is down", n)

@@ -34,19 +34,14 @@ func traceExperiment(t *testing.T, rest string) (*config.Experiment, []byte) {
 func traceText(t *testing.T, rest string) string {
 	t.Helper()
 	list := filepath.Join(t.TempDir(), "list.tsv")
-	if err := os.WriteFile(list, []byte("one\t0\t0\t536870912\t50000000\t20000000\ntwo\t1\t1\t268435456\t20000000\t10000000\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.WriteFile(list, []byte("one\t0\t0\t536870912\t50000000\t20000000\ntwo\t1\t1\t268435456\t20000000\t10000000\n"), 0o600))
 	return fmt.Sprintf("name: listed\nworkloads:\n  - {trace: %s, label: listed, scale: 0.01%s}\n", list, rest)
 }
 
 // leftInHDFS lists what is in the folders of jobs' output and of staged jobs.
 func leftInHDFS(t *testing.T, c *clients.Clients) []string {
 	t.Helper()
-	files, err := c.HDFS.Files(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must(c.HDFS.Files(t.Context()))
 	var list []string
 	for _, folder := range []string{change.DataRoot + "/trace/output", "/tmp/hadoop-yarn/staging/" + c.Config.User + "/.staging"} {
 		entries, _ := files.ReadDir(folder) // a new cluster does not have them
@@ -70,10 +65,7 @@ func TestTraceRefused(t *testing.T) {
 			t.Errorf("dfsadmin %v: %v\n%s", args, err, out)
 		}
 	}
-	files, err := clients.HDFS.Files(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must(clients.HDFS.Files(t.Context()))
 	for _, test := range []struct {
 		name, rest string
 		step       string   // step before which the cluster begins to refuse
@@ -87,9 +79,7 @@ func TestTraceRefused(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			before := leftInHDFS(t, clients)
-			if err := files.MkdirAll(change.DataRoot+"/trace/output", 0o755); err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, files.MkdirAll(change.DataRoot+"/trace/output", 0o755))
 			e, source := traceExperiment(t, test.rest)
 			e.Seed = uint64(len(test.name)) // its own input
 			var once sync.Once
@@ -142,10 +132,7 @@ func TestTraceNodeLost(t *testing.T) {
 	program := labtest.Binary(t)
 	text := strings.Replace(traceText(t, ", cpu: 3s"), "workloads:", "speculation: none\nfaults:\n  - {at: 12s, node: r1n2, what: down}\n  - {at: 32s, node: r1n2, what: up}\nworkloads:", 1)
 	e, source := parse(t, text)
-	run, err := Run(t.Context(), Options{Experiment: e, Source: source, Cluster: c, Root: t.TempDir(), Name: "run", Program: program, Progress: logSteps(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := must(Run(t.Context(), Options{Experiment: e, Source: source, Cluster: c, Root: t.TempDir(), Name: "run", Program: program, Progress: logSteps(t)}))
 	_, events := readTrace(t, run)
 	if list, want := wentAndCame(t, events), []string{"down r1n2", "up r1n2"}; !slices.Equal(list, want) {
 		t.Errorf("nodes: %v, want %v", list, want)
@@ -162,9 +149,7 @@ func TestTraceNodeLost(t *testing.T) {
 	}
 	a := trials[0].Achieved
 	var out strings.Builder
-	if err := doc.WriteText(&out, a.Doc(), false); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, doc.WriteText(&out, a.Doc(), false))
 	t.Log(out.String())
 	if a.Sum.ExtraAttempts == 0 || a.Sum.ExtraAttempts != on || a.Sum.FailedJobs != 0 {
 		t.Errorf("%d attempts more, %d attempts did not succeed, %d jobs failed; want some more, as many, none", a.Sum.ExtraAttempts, on, a.Sum.FailedJobs)

@@ -19,10 +19,7 @@ import (
 // no warm-up.
 func TestForecast(t *testing.T) {
 	parse := func(text string) *config.Experiment {
-		e, err := config.ParseExperiment("e.yaml", []byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must(config.ParseExperiment("e.yaml", []byte(text)))
 		return e
 	}
 	const models = "workloads: [{name: sort, profile: tiny}]\nactuator: labels\nmodels: [yarn, fifo]\norder: asListed\n"
@@ -35,18 +32,9 @@ func TestForecast(t *testing.T) {
 		"r02-sort-yarn": 300e3, "r02-sort-fifo": int64(300e3 * math.Exp(-x)),
 	}}
 	o := Options{Experiment: parse(models + "repeats: 2\nwarmups: 1"), Cluster: &config.Cluster{Name: "c"}, Root: t.TempDir(), Name: "like"}
-	run, err := carryOut(t.Context(), &o, world)
-	if err != nil {
-		t.Fatal(err)
-	}
-	like, err := results.Open(run.Dir, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	metrics, err := measure.Find([]string{"makespan"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := must(carryOut(t.Context(), &o, world))
+	like := must(results.Open(run.Dir, false))
+	metrics := must(measure.Find([]string{"makespan"}))
 	makespan := metrics[0]
 	planned := parse(models + "warmups: 2\ntimeout: 3m")
 	planned.Models = append(planned.Models, config.Model{Label: "acl", Model: "acl"})

@@ -17,24 +17,18 @@ import (
 // input.
 func TestGrepOnTheLab(t *testing.T) {
 	c, clients := lab(t)
-	run, err := runText(t, c, `
+	run := must(runText(t, c, `
 actuator: labels
 models: [yarn, fifo]
 order: asListed
 workloads: [{name: grep, size: 12MiB, maps: 3, reduces: 2, regex: "[a-z]*ness", settings: {dfs.blocksize: 4194304}}]
 warmups: 1
-`)
-	if err != nil {
-		t.Fatal(err)
-	}
+`))
 	trials, err := results.List(run)
 	if err != nil || len(trials) != 2 {
 		t.Fatalf("%d trials, %v; want those of two trials, without the warm-up", len(trials), err)
 	}
-	finished, err := results.Open(run.Dir, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	finished := must(results.Open(run.Dir, false))
 	for i := range trials {
 		r := &trials[i]
 		if !slices.Contains(r.Checked, "counts of all matches") {
@@ -55,14 +49,8 @@ warmups: 1
 // onlyInputs wants nothing in a workload's folders in HDFS but inputs.
 func onlyInputs(t *testing.T, clients *clients.Clients, folder string) {
 	t.Helper()
-	files, err := clients.HDFS.Files(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	folders, err := files.ReadDir("/heddle/hibench")
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must(clients.HDFS.Files(t.Context()))
+	folders := must(files.ReadDir("/heddle/hibench"))
 	for _, f := range folders {
 		left, err := files.ReadDir("/heddle/hibench/" + f.Name() + "/" + folder)
 		if err == nil && len(left) != 2 { // the input and its marker

@@ -20,10 +20,7 @@ speculation: none
 // them at least is where a map has left output, as the ApplicationMaster's counters say.
 func TestReducesAsGroup(t *testing.T) {
 	c, _ := lab(t)
-	run, err := runText(t, c, groupedReduces)
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := must(runText(t, c, groupedReduces))
 	_, events := readTrace(t, run)
 	ranMaps, near := map[traces.Node]bool{}, false
 	groups := map[int64][]*traces.Decision{}

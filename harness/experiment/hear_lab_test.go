@@ -27,10 +27,7 @@ func TestModelHearsLab(t *testing.T) {
 	const most = 3
 	for n := range most {
 		made := schedtest.RegisterListener(t, 1000)
-		run, err := Run(t.Context(), Options{Experiment: e, Source: source, Cluster: c, Root: t.TempDir(), Name: "run", Program: program, Progress: logSteps(t)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		run := must(Run(t.Context(), Options{Experiment: e, Source: source, Cluster: c, Root: t.TempDir(), Name: "run", Program: program, Progress: logSteps(t)}))
 		found := &findings{T: t}
 		compareHeard(found, (*made)[len(*made)-1], lastTrace(t, run))
 		if len(found.errors) == 0 {
@@ -157,12 +154,9 @@ func modelledLoad(t *testing.T, list []ranOn) []float64 {
 	for _, a := range list {
 		jobs = append(jobs, job("computes", a.start, sim.Work{ComputeMs: int32(a.took().Milliseconds())}))
 	}
-	fifo, err := sched.New("fifo", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fifo := must(sched.New("fifo", nil))
 	loads := []float64{0}
-	if _, err := sim.Run(&sim.Config{
+	must(sim.Run(&sim.Config{
 		Cluster: sim.Machines{Nodes: []sim.Node{{Name: "n", Rack: "r", Capacity: size.Times(100)}}}, Source: &sim.Jobs{List: jobs},
 		Model: fifo, Actuator: sim.Ideal, Costs: sim.NoCosts(), SampleMs: 1000,
 		Record: func(e traces.Event) {
@@ -170,9 +164,7 @@ func modelledLoad(t *testing.T, list []ranOn) []float64 {
 				loads = append(loads, x.Load1)
 			}
 		},
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return loads
 }
 

@@ -54,10 +54,7 @@ func checkHeard(t testing.TB, m *schedtest.Listener, late int) {
 func lastTrace(t *testing.T, run *runs.Run) []traces.Event {
 	t.Helper()
 	trials := run.Manifest().Trials
-	_, events, err := tracefile.ReadFile(filepath.Join(run.TrialDir(trials[len(trials)-1].Name), "trace.heddle"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, events := must2(tracefile.ReadFile(filepath.Join(run.TrialDir(trials[len(trials)-1].Name), "trace.heddle")))
 	return events
 }
 
@@ -71,10 +68,7 @@ func TestModelHearsSimulated(t *testing.T) {
 		Nodes: 4, Racks: 2, Slots: 2, Container: 512 << 20, BlockSize: 8 << 20, Replication: 2,
 		NMHeartbeat: units.Duration(200 * time.Millisecond), AMHeartbeat: units.Duration(200 * time.Millisecond),
 	}}
-	run, err := Simulate(t.Context(), Options{Experiment: e, Source: source, Cluster: c, Root: t.TempDir(), Name: "run", Progress: func(Step) {}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := must(Simulate(t.Context(), Options{Experiment: e, Source: source, Cluster: c, Root: t.TempDir(), Name: "run", Progress: func(Step) {}}, nil))
 	m := (*made)[len(*made)-1]
 	checkHeard(t, m, 0)
 	events := lastTrace(t, run)

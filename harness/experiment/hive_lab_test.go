@@ -94,10 +94,7 @@ timeout: 5m
 	noneRunning(t, clients, "after a failed query")
 	onlyInputs(t, clients, "Join")
 	trial := run.TrialDir("r01-join-fifo") + ".partial"
-	_, events, err := tracefile.ReadFile(filepath.Join(trial, "trace.heddle"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, events := must2(tracefile.ReadFile(filepath.Join(trial, "trace.heddle")))
 	var outcomes []traces.Outcome
 	for _, event := range events {
 		if e, ok := event.(*traces.JobFinished); ok {
@@ -112,10 +109,7 @@ timeout: 5m
 		if err != nil || len(reports) != 1 {
 			t.Fatalf("HiBench's reports %q, %v; want one, or this shows less than it could", reports, err)
 		}
-		line, err := os.ReadFile(reports[0])
-		if err != nil {
-			t.Fatal(err)
-		}
+		line := must(os.ReadFile(reports[0]))
 		t.Logf("HiBench reports of the failed query: %s", line)
 	}
 }
@@ -140,10 +134,7 @@ func runQueries(t *testing.T, c *config.Cluster, clients *clients.Clients) (tria
 		if !slices.Contains(r.Checked, "number of rows") || len(r.Jobs) != want {
 			t.Errorf("%s: checked %q, jobs %+v; want %d", r.Name, r.Checked, r.Jobs, want)
 		}
-		_, events, err := tracefile.ReadFile(filepath.Join(run.TrialDir(r.Name), "trace.heddle"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, events := must2(tracefile.ReadFile(filepath.Join(run.TrialDir(r.Name), "trace.heddle")))
 		checkAgainstHadoop(t, clients, events)
 		faults = append(faults, checkDecisions(t, events, false)...)
 		faults = append(faults, checkStages(t, r, events)...)

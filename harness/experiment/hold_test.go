@@ -33,12 +33,9 @@ func (f *deafFiles) Names(ctx context.Context, name string) ([]string, error) {
 // anew, and the third goes on with that hold, though the second has ended.
 func TestHoldTakenAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		rm, err := yarnclient.NewRM(yarnclient.Options{
+		rm := must(yarnclient.NewRM(yarnclient.Options{
 			Addresses: []string{"http://rm:8088"}, Transport: yarntest.New(yarntest.Config{}).Transport(),
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		files := &deafFiles{Files: leasetest.New()}
 		const name = "cluster"
 		w := &clusterWorld{
@@ -49,16 +46,11 @@ func TestHoldTakenAnew(t *testing.T) {
 		}
 		run, end := context.WithCancel(t.Context())
 		defer end()
-		if err := w.cleanUp(run, t.TempDir()); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, w.cleanUp(run, t.TempDir()))
 		trial := func() *change.Hold {
 			t.Helper()
 			x := &trialRun{trial: &trial{options: w.options, plan: config.Trial{Model: config.Model{Cluster: name}}}, world: w}
-			hold, err := x.held()
-			if err != nil {
-				t.Fatal(err)
-			}
+			hold := must(x.held())
 			return hold
 		}
 		first := trial()

@@ -15,23 +15,17 @@ import (
 func TestJarOnTheLab(t *testing.T) {
 	c, clients := lab(t)
 	jar := labtest.Examples(t, c.Hadoop.Home)
-	run, err := runText(t, c, `
+	run := must(runText(t, c, `
 actuator: labels
 models: [yarn, fifo]
 order: asListed
 workloads: [{jar: `+jar+`, label: words, args: [wordcount, "{input}", "{output}"], size: 4MiB, maps: 4, settings: {mapreduce.job.reduces: 2}}]
-`)
-	if err != nil {
-		t.Fatal(err)
-	}
+`))
 	trials, err := results.List(run)
 	if err != nil || len(trials) != 2 {
 		t.Fatalf("%d trials, %v; want 2", len(trials), err)
 	}
-	finished, err := results.Open(run.Dir, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	finished := must(results.Open(run.Dir, false))
 	for i := range trials {
 		r := &trials[i]
 		if !slices.Contains(r.Checked, "where its jobs wrote") {
@@ -48,10 +42,7 @@ workloads: [{jar: `+jar+`, label: words, args: [wordcount, "{input}", "{output}"
 			t.Errorf("%s: %d of %d decisions honoured; want all, of 6 tasks", r.Name, d.Honoured, d.Made)
 		}
 	}
-	files, err := clients.HDFS.Files(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must(clients.HDFS.Files(t.Context()))
 	if left, err := files.ReadDir("/heddle/jar"); err != nil || len(left) > 0 {
 		t.Errorf("in /heddle/jar remain %v, %v; want nothing", left, err)
 	}

@@ -31,9 +31,7 @@ func TestKilledInMidTrial(t *testing.T) {
 		times = 10
 	}
 	source := filepath.Join(dir, "killed.yaml")
-	if err := os.WriteFile(source, []byte(experimentOf(manyFiles)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.WriteFile(source, []byte(experimentOf(manyFiles)), 0o600))
 	for i, killedRuns := 0, 0; killedRuns < times; i++ {
 		if i == 5*times {
 			t.Fatalf("of %d runs %d were killed within their trial: the trial is too short for this test", i, killedRuns)
@@ -42,9 +40,7 @@ func TestKilledInMidTrial(t *testing.T) {
 		cmd := exec.CommandContext(t.Context(), binary, "run", "--cluster", l.Cluster().Name, "--runs", dir, "--run-name", name, source)
 		var said bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &said, &said
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, cmd.Start())
 		trial := filepath.Join(dir, name, "trials", "r01-wordcount-yarn")
 		part := filepath.Join(trial+".partial", capture.PartFile)
 		if !awaitJob(part) {
@@ -54,9 +50,7 @@ func TestKilledInMidTrial(t *testing.T) {
 		}
 		<-time.After(rand.N(5 * time.Second))
 		killed := time.Now()
-		if err := cmd.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, cmd.Process.Kill())
 		_ = cmd.Wait() // killed
 		h, events, err := tracefile.ReadFile(part)
 		if err == nil || errors.Is(err, os.ErrNotExist) {
@@ -90,10 +84,7 @@ func TestKilledInMidTrial(t *testing.T) {
 		if out, err := resume.CombinedOutput(); err != nil || !bytes.Contains(out, []byte(trial+".partial.before")) {
 			t.Fatalf("resume: %v; want it to say where the killed trial is kept:\n%s", err, out)
 		}
-		run, err := runs.Open(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		run := must(runs.Open(filepath.Join(dir, name)))
 		if m := run.Manifest(); m.State != runs.Finished {
 			t.Errorf("the run is %s", m.State)
 		}
@@ -124,15 +115,11 @@ func TestKilledAtAnyTime(t *testing.T) {
 		name := fmt.Sprintf("run%d", i)
 		text := strings.Replace(traceText(t, ", maxTasks: 2"), "workloads:", fmt.Sprintf("seed: %d\nactuator: labels\nmodels: [fifo]\nworkloads:", i+1), 1)
 		source := filepath.Join(dir, name+".yaml")
-		if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, os.WriteFile(source, []byte(text), 0o600))
 		cmd := exec.CommandContext(t.Context(), binary, "run", "--cluster", l.Cluster().Name, "--runs", dir, "--run-name", name, source)
 		var said bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &said, &said
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, cmd.Start())
 		ended := make(chan error, 1)
 		go func() { ended <- cmd.Wait() }()
 		if !awaitFile(filepath.Join(dir, name, "experiment.yaml"), ended) {
@@ -145,19 +132,14 @@ func TestKilledAtAnyTime(t *testing.T) {
 			continue
 		case <-time.After(at):
 		}
-		if err := cmd.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, cmd.Process.Kill())
 		<-ended
 		t.Logf("killed %.1f s after it made the run folder; in HDFS are %v; it said last: %s", at.Seconds(), leftInHDFS(t, clients), lastLine(said.Bytes()))
 		out, err := exec.CommandContext(t.Context(), binary, "run", "--resume", filepath.Join(dir, name)).CombinedOutput()
 		if err != nil {
 			t.Fatalf("resume: %v\n%s", err, out)
 		}
-		run, err := runs.Open(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		run := must(runs.Open(filepath.Join(dir, name)))
 		if m := run.Manifest(); m.State != runs.Finished {
 			t.Errorf("the run is %s", m.State)
 		}

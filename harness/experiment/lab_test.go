@@ -37,10 +37,7 @@ const oneFile = "name: wordcount, size: 2MiB, maps: 1"
 
 func parse(t *testing.T, text string) (*config.Experiment, []byte) {
 	t.Helper()
-	e, err := config.ParseExperiment("test.yaml", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must(config.ParseExperiment("test.yaml", []byte(text)))
 	return e, []byte(text)
 }
 
@@ -63,10 +60,7 @@ func threeFiles(name string) string {
 func lab(t *testing.T) (*config.Cluster, *clients.Clients) {
 	t.Helper()
 	c := labtest.Shared(t).Cluster()
-	clients, err := clients.To(&c, clients.Patience{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	clients := must(clients.To(&c, clients.Patience{}))
 	t.Cleanup(func() { clients.Close() })
 	return &c, clients
 }
@@ -78,10 +72,7 @@ func TestTracesEqualHadoopsCounters(t *testing.T) {
 	c, clients := lab(t)
 	for _, name := range []string{"sort", "terasort"} {
 		t.Run(name, func(t *testing.T) {
-			run, err := runText(t, c, experimentOf(threeFiles(name)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			run := must(runText(t, c, experimentOf(threeFiles(name))))
 			checkMeasured(t, clients, run)
 		})
 	}
@@ -98,10 +89,7 @@ workloads:
   - {name: streaming, label: map-only, size: 1000001B, maps: 2, mapOutput: 1.5}
 `)
 	program := labtest.Binary(t)
-	run, err := Run(t.Context(), Options{Experiment: e, Source: source, Cluster: c, Root: t.TempDir(), Name: "run", Program: program, Progress: logSteps(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := must(Run(t.Context(), Options{Experiment: e, Source: source, Cluster: c, Root: t.TempDir(), Name: "run", Program: program, Progress: logSteps(t)}))
 	checkMeasured(t, clients, run)
 	noneRunning(t, clients, "after its end")
 }
@@ -114,9 +102,7 @@ func TestCacheLevelIsTheNameNodes(t *testing.T) {
 	e, source := parse(t, experimentOf(manyFiles))
 	o := Options{Experiment: e, Source: source, Cluster: c, Root: t.TempDir(), Name: "run", Progress: logSteps(t)}
 	pool := "heddle-test"
-	if err := clients.HDFS.AddCachePool(ctx, hdfs.CachePool{Name: pool, Limit: hdfs.NoLimit}); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, clients.HDFS.AddCachePool(ctx, hdfs.CachePool{Name: pool, Limit: hdfs.NoLimit}))
 	t.Cleanup(func() { clients.HDFS.RemoveCachePool(context.WithoutCancel(ctx), pool) })
 	// The directives are set when the input is there, just before the job.
 	cached := map[traces.Block]bool{}
@@ -126,10 +112,7 @@ func TestCacheLevelIsTheNameNodes(t *testing.T) {
 		}
 		logSteps(t)(s)
 	}
-	run, err := Run(ctx, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := must(Run(ctx, o))
 	header, events := readTrace(t, run)
 	checkAgainstHadoop(t, clients, events)
 	checkComplete(t, header, events)
@@ -189,10 +172,7 @@ func TestStoppedAtEachStage(t *testing.T) {
 		noneRunning(t, clients, "stopped in "+stage)
 	}
 	// The last one is taken up, and comes to its end.
-	run, err := Run(t.Context(), Options{Experiment: e, Cluster: c, Resume: filepath.Join(root, "check"), Progress: logSteps(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := must(Run(t.Context(), Options{Experiment: e, Cluster: c, Resume: filepath.Join(root, "check"), Progress: logSteps(t)}))
 	if m := run.Manifest(); m.State != runs.Finished {
 		t.Errorf("resumed run is %s", m.State)
 	}
@@ -201,10 +181,7 @@ func TestStoppedAtEachStage(t *testing.T) {
 // noneRunning expects no application of a run to be left on the cluster.
 func noneRunning(t *testing.T, clients *clients.Clients, after string) {
 	t.Helper()
-	apps, err := clients.RM.Apps(t.Context(), yarnclient.AppFilter{States: change.Unfinished})
-	if err != nil {
-		t.Fatal(err)
-	}
+	apps := must(clients.RM.Apps(t.Context(), yarnclient.AppFilter{States: change.Unfinished}))
 	for _, app := range apps {
 		if strings.Contains(app.Tags, "heddle-") {
 			t.Errorf("%s: application %s still %s", after, app.ID, app.State)
@@ -239,10 +216,7 @@ func checkAgainstHadoop(t *testing.T, clients *clients.Clients, events []traces.
 		t.Error("no job in the trace")
 	}
 	for job := range jobs {
-		counters, err := clients.History.Job(string(job)).Counters(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		counters := must(clients.History.Job(string(job)).Counters(t.Context()))
 		got := sums(events, job)
 		compared := 0
 		for _, want := range []struct{ group, name string }{
@@ -412,9 +386,7 @@ func cacheHalf(t *testing.T, clients *clients.Clients, pool, folder, part string
 	}
 	for _, path := range paths {
 		// On every node with a replica, so that some attempt surely runs there.
-		if _, err := clients.HDFS.AddCacheDirective(ctx, hdfs.CacheDirective{Path: path, Pool: pool, Replicas: 2}); err != nil {
-			t.Fatal(err)
-		}
+		must(clients.HDFS.AddCacheDirective(ctx, hdfs.CacheDirective{Path: path, Pool: pool, Replicas: 2}))
 	}
 	if !within(time.Minute, func() bool {
 		cached := true
@@ -445,13 +417,8 @@ func readTrace(t *testing.T, run *runs.Run) (traces.Header, []traces.Event) {
 	t.Helper()
 	trial := run.Manifest().Trials[0]
 	path := filepath.Join(run.TrialDir(trial.Name), "trace.heddle")
-	if _, err := os.Stat(path); err != nil {
-		t.Fatal(err)
-	}
-	h, events, err := tracefile.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(os.Stat(path))
+	h, events := must2(tracefile.ReadFile(path))
 	return h, events
 }
 
@@ -475,9 +442,7 @@ func TestCaptureByHand(t *testing.T) {
 	folder := fmt.Sprintf("/heddle-test/by-hand-%d", os.Getpid())
 	t.Cleanup(func() { files.RemoveAll(folder) })
 	words := strings.NewReader(strings.Repeat("warp weft heddle shuttle\n", 80_000))
-	if err := clients.HDFS.WriteFile(ctx, folder+"/in/words", words, hdfs.WriteOptions{BlockSize: 1 << 20}); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, clients.HDFS.WriteFile(ctx, folder+"/in/words", words, hdfs.WriteOptions{BlockSize: 1 << 20}))
 	jar := labtest.Examples(t, c.Hadoop.Home)
 
 	live := make(chan error, 1)
@@ -501,9 +466,7 @@ func TestCaptureByHand(t *testing.T) {
 	if out, err := job.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	if err := <-live; err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, <-live)
 	header, events := readTrace(t, run)
 	checkAgainstHadoop(t, clients, events)
 	checkComplete(t, header, events)
@@ -515,10 +478,7 @@ func TestCaptureByHand(t *testing.T) {
 			id = string(e.Job)
 		}
 	}
-	run, _, err = Capture(ctx, CaptureOptions{Cluster: c, Root: t.TempDir(), Name: "after", Jobs: []string{id}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	run, _ = must2(Capture(ctx, CaptureOptions{Cluster: c, Root: t.TempDir(), Name: "after", Jobs: []string{id}}))
 	header, events = readTrace(t, run)
 	if header.Origin != traces.Recovered {
 		t.Errorf("origin %s", header.Origin)
@@ -553,10 +513,7 @@ func TestFullDisk(t *testing.T) {
 		t.Fatalf("error %v, want a full disk", err)
 	}
 	t.Log(err)
-	again, err := runs.Open(run.Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := must(runs.Open(run.Dir))
 	if m := again.Manifest(); m.State == runs.Finished {
 		t.Errorf("the run looks finished")
 	}
@@ -575,10 +532,7 @@ func TestHiBenchCheckout(t *testing.T) {
 	withCheckout.HiBench = checkout
 	for _, name := range []string{"sort", "terasort", "wordcount"} {
 		t.Run(name, func(t *testing.T) {
-			run, err := runText(t, &withCheckout, experimentOf(threeFiles(name)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			run := must(runText(t, &withCheckout, experimentOf(threeFiles(name))))
 			header, events := readTrace(t, run)
 			checkAgainstHadoop(t, clients, events)
 			checkComplete(t, header, events)
@@ -626,10 +580,7 @@ func TestHiBenchScripts(t *testing.T) {
 		{"bayes", "script: ml/bayes, profile: tiny", 11, 1},
 	} {
 		t.Run(w.name, func(t *testing.T) {
-			run, err := runText(t, &withCheckout, experimentOf("{"+w.text+", maps: 4, reduces: 2}")+"models: [fifo]\nactuator: labels\ncoldReads: false\ntimeout: 10m\n")
-			if err != nil {
-				t.Fatal(err)
-			}
+			run := must(runText(t, &withCheckout, experimentOf("{"+w.text+", maps: 4, reduces: 2}")+"models: [fifo]\nactuator: labels\ncoldReads: false\ntimeout: 10m\n"))
 			trials, err := results.List(run)
 			if err != nil || len(trials) != 1 || len(trials[0].Reports) != w.reports || len(trials[0].Jobs) < w.jobs {
 				t.Fatalf("results %+v, %v: want %d jobs and %d report lines", trials, err, w.jobs, w.reports)
@@ -644,32 +595,18 @@ func TestHiBenchScripts(t *testing.T) {
 // killed.
 func TestLeftoversAreEnded(t *testing.T) {
 	c, clients := lab(t)
-	target, err := change.Connect(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	target := must(change.Connect(c))
 	defer target.Close()
-	hold, err := change.Take(t.Context(), target, change.Options{Purpose: "a test"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	tag, err := hold.Tag(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	hold := must(change.Take(t.Context(), target, change.Options{Purpose: "a test"}))
+	tag := must(hold.Tag(t.Context()))
 	tag += "-1"
 	jar := labtest.Examples(t, c.Hadoop.Home)
 	client := labtest.Shared(t).Command(t.Context(), "master", filepath.Join(c.Hadoop.Home, "bin/hadoop"), "jar", jar, "pi", "-Dmapreduce.job.tags="+tag, "1", "1000000000000")
-	if err := client.Start(); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, client.Start())
 	defer client.Wait()
 	filter := yarnclient.AppFilter{Tags: []string{tag}, States: change.Unfinished}
 	if !within(time.Minute, func() bool {
-		apps, err := clients.RM.Apps(t.Context(), filter)
-		if err != nil {
-			t.Fatal(err)
-		}
+		apps := must(clients.RM.Apps(t.Context(), filter))
 		return len(apps) > 0
 	}) {
 		t.Fatalf("YARN has no application with the tag %s after a minute", tag)

@@ -27,10 +27,7 @@ func TestMastersKilled(t *testing.T) {
 	labtest.Long(t)
 	l := labtest.Own(t, "masters", func(c *heddlelab.Config) { c.HA = true })
 	cluster := l.Cluster()
-	clients, err := clients.To(&cluster, clients.Patience{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	clients := must(clients.To(&cluster, clients.Patience{}))
 	defer clients.Close()
 	before := labelsOf(t, clients)
 
@@ -58,10 +55,7 @@ func TestMastersKilled(t *testing.T) {
 			}
 		}
 	}()
-	first, err := os.ReadFile("../config/testdata/first.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := must(os.ReadFile("../config/testdata/first.yaml"))
 	for _, x := range []struct {
 		name, text string
 		trials     int
@@ -73,10 +67,7 @@ func TestMastersKilled(t *testing.T) {
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			e, source := parse(t, x.text)
-			run, err := Run(t.Context(), Options{Experiment: e, Source: source, Cluster: &cluster, Root: t.TempDir(), Name: "run", Program: labtest.Binary(t), Progress: logSteps(t)})
-			if err != nil {
-				t.Fatal(err)
-			}
+			run := must(Run(t.Context(), Options{Experiment: e, Source: source, Cluster: &cluster, Root: t.TempDir(), Name: "run", Program: labtest.Binary(t), Progress: logSteps(t)}))
 			if m := run.Manifest(); m.State != runs.Finished {
 				t.Errorf("the run is %s", m.State)
 			}
@@ -89,10 +80,7 @@ func TestMastersKilled(t *testing.T) {
 				if len(r.Checked) == 0 && x.name != "trace" {
 					t.Errorf("%s: no output was checked", r.Name)
 				}
-				h, events, err := tracefile.ReadFile(filepath.Join(run.TrialDir(r.Name), results.TraceFile))
-				if err != nil {
-					t.Fatal(err)
-				}
+				h, events := must2(tracefile.ReadFile(filepath.Join(run.TrialDir(r.Name), results.TraceFile)))
 				checkAgainstHadoop(t, clients, events)
 				checkComplete(t, h, events)
 				for _, fault := range checkDecisions(t, events, false) {

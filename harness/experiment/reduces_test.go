@@ -31,10 +31,7 @@ func TestNoDeadlock(t *testing.T) {
 		if lost {
 			more = "faults: [{at: 20s, node: r1n1, what: down}]\n"
 		}
-		e, err := config.ParseExperiment("e.yaml", fmt.Appendf(nil, "workloads: [{name: %s, jobs: %d%s}]\n%s", name, jobs, settings, more))
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must(config.ParseExperiment("e.yaml", fmt.Appendf(nil, "workloads: [{name: %s, jobs: %d%s}]\n%s", name, jobs, settings, more)))
 		c := config.DefaultCluster()
 		c.Machines.Nodes, c.Machines.Racks, c.Machines.Slots, c.Machines.Replication = nodes, 1, slots, 1
 		if rapid.Bool().Draw(t, "masters on workers") {
@@ -46,21 +43,12 @@ func TestNoDeadlock(t *testing.T) {
 		if free := nodes * slots / 4; w.Reduces*jobs > free && w.Settings[config.SlowStart] != "1" {
 			t.Fatalf("%d reduces of %d jobs begin before the last map, and a quarter of the slots is %d", w.Reduces, jobs, free)
 		}
-		twin, err := workload.Of(w).Twin(t.Context(), e.Cache)
-		if err != nil {
-			t.Fatal(err)
-		}
-		input, err := inputOf(e, c, twin)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, _, err := replay.Run(&replay.Config{
+		twin := must(workload.Of(w).Twin(t.Context(), e.Cache))
+		input := must(inputOf(e, c, twin))
+		r, _ := must2(replay.Run(&replay.Config{
 			Trace: input, Model: config.Model{Model: rapid.SampledFrom([]string{"yarn", "delay", "fifo", "fair"}).Draw(t, "model")}, Behaviour: e.Under(config.Model{Model: config.ModelYARN}), Seed: 1,
 			Calibration: calibration.Uncalibrated(input.Header.Cluster, twin.Costs), Modelled: true, Work: twin.Work(), After: twin.After(),
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		// Maps whose output is lost with a node while reduces have the last slots wait for these.
 		if again := lost && w.Settings[config.SlowStart] == "1"; !again && (r.StarvedMs > 0 || !lost && r.Attempts.Killed > 0) {
 			t.Fatalf("%d reduces of each job: %d attempts were killed, and maps waited for %d ms while reduces held all slots", w.Reduces, r.Attempts.Killed, r.StarvedMs)
@@ -71,10 +59,7 @@ func TestNoDeadlock(t *testing.T) {
 // TestDeadlock: HiBench's 8 reduces on 8 slots hold all of them for 300 s, which the
 // simulator counts and which its trace shows.
 func TestDeadlock(t *testing.T) {
-	e, err := config.ParseExperiment("e.yaml", []byte("workloads: [{name: wordcount, size: 512MiB, reduces: 8}]"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must(config.ParseExperiment("e.yaml", []byte("workloads: [{name: wordcount, size: 512MiB, reduces: 8}]")))
 	c := config.DefaultCluster()
 	var said []string
 	o := Options{Experiment: e, Progress: func(s Step) { said = append(said, s.Text) }}
@@ -82,24 +67,15 @@ func TestDeadlock(t *testing.T) {
 	if want := "wordcount: reduces: 8 can hold all slots (8) while maps wait, until Hadoop kills some after 300 s; give reduces: 2, or the setting " + config.SlowStart + ": 1"; len(said) != 1 || said[0] != want {
 		t.Errorf("before the run %q is said, want %q", said, want)
 	}
-	twin, err := workload.Of(e.Workloads[0]).Twin(t.Context(), e.Cache)
-	if err != nil {
-		t.Fatal(err)
-	}
-	input, err := inputOf(e, c, twin)
-	if err != nil {
-		t.Fatal(err)
-	}
+	twin := must(workload.Of(e.Workloads[0]).Twin(t.Context(), e.Cache))
+	input := must(inputOf(e, c, twin))
 	x := replay.Config{
 		Trace: input, Model: config.Model{Model: "yarn"}, Behaviour: config.Behaviour{Actuator: config.ActuatorNone}, Seed: 1,
 		Calibration: calibration.Uncalibrated(input.Header.Cluster, twin.Costs), Modelled: true, Work: twin.Work(),
 	}
 	byTrace := measure.New(input.Header)
 	x.Record = func(e traces.Event) { byTrace.Add(e) }
-	r, _, err := replay.Run(&x)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r, _ := must2(replay.Run(&x))
 	f := byTrace.Figures()
 	if f.StarvedMs < 250_000 || f.StarvedMs > 300_000 || math.Abs(f.StarvedMs-float64(r.StarvedMs)) > 2000 || f.KilledMs < 2_000_000 {
 		t.Errorf("reduces held all slots for %.0f ms by the trace, for %d by the simulator; killed attempts ran for %.0f ms", f.StarvedMs, r.StarvedMs, f.KilledMs)
@@ -114,13 +90,8 @@ func TestReducesOfAnOldRun(t *testing.T) {
 		want int
 		slow string
 	}{{nil, 8, ""}, {map[string]string{"reduces.wordcount": "1", "slowStart.wordcount": "1"}, 1, "1"}, {map[string]string{"reduces.wordcount": "2"}, 2, ""}} {
-		e, err := config.ParseExperiment("e.yaml", []byte("workloads: [{name: wordcount, size: 512MiB}]"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := FindFiles(e, runs.Manifest{Settings: x.was}); err != nil {
-			t.Fatal(err)
-		}
+		e := must(config.ParseExperiment("e.yaml", []byte("workloads: [{name: wordcount, size: 512MiB}]")))
+		mustDo(t, FindFiles(e, runs.Manifest{Settings: x.was}))
 		o := Options{Experiment: e, Resume: "run", Progress: func(Step) {}}
 		o.fillReduces(roomOf(config.DefaultCluster()))
 		if w := e.Workloads[0]; w.Spec().Shape().Reduces != x.want || w.Settings[config.SlowStart] != x.slow {

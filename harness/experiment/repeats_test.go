@@ -16,34 +16,16 @@ import (
 // control simulates trials of one workload under YARN, in memory.
 func control(t *testing.T) func(seed uint64) *sim.Result {
 	t.Helper()
-	e, err := config.ParseExperiment("e.yaml", []byte("workloads: [{name: wordcount, size: 128MiB, maps: 16, reduces: 2}]"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	twin, err := workload.Of(e.Workloads[0]).Twin(t.Context(), e.Cache)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h, disk, err := workload.Cluster(config.DefaultCluster())
-	if err != nil {
-		t.Fatal(err)
-	}
-	events, err := twin.Events(&h.Cluster, disk, e.Seed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	trace, err := recorded.New(twin.Workload, h, slices.Values(events))
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must(config.ParseExperiment("e.yaml", []byte("workloads: [{name: wordcount, size: 128MiB, maps: 16, reduces: 2}]")))
+	twin := must(workload.Of(e.Workloads[0]).Twin(t.Context(), e.Cache))
+	h, disk := must2(workload.Cluster(config.DefaultCluster()))
+	events := must(twin.Events(&h.Cluster, disk, e.Seed))
+	trace := must(recorded.New(twin.Workload, h, slices.Values(events)))
 	costs := calibration.Uncalibrated(h.Cluster, twin.Costs)
 	return func(seed uint64) *sim.Result {
-		r, _, err := replay.Run(&replay.Config{
+		r, _ := must2(replay.Run(&replay.Config{
 			Trace: trace, Model: e.Models[0], Seed: seed, Calibration: costs, Modelled: true, Repeats: true, Work: twin.Work(), After: twin.After(),
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		return r
 	}
 }

@@ -35,10 +35,7 @@ func TestSeen(t *testing.T) {
 	c, _ := lab(t)
 	program := labtest.Binary(t)
 	again(t, func() []string {
-		run, err := runText(t, c, delayed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		run := must(runText(t, c, delayed))
 		h, events := readTrace(t, run)
 		if !h.Reasons {
 			t.Fatal("the header does not say that reasons were recorded")

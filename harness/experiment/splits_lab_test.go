@@ -38,10 +38,7 @@ func TestResplit(t *testing.T) {
 	c, clients := lab(t)
 	before := labelsOf(t, clients)
 	again(t, func() (faults []string) {
-		run, err := runText(t, c, resplit)
-		if err != nil {
-			t.Fatal(err)
-		}
+		run := must(runText(t, c, resplit))
 		awaitSame(t, clients, before)
 		trials, err := results.List(run)
 		if err != nil || len(trials) != 2 {
@@ -52,10 +49,7 @@ func TestResplit(t *testing.T) {
 			if !slices.Contains(r.Checked, "counts of all words") || len(warnings) > 0 {
 				t.Errorf("%s: checked %q, warnings %q", r.Name, r.Checked, warnings)
 			}
-			h, events, err := tracefile.ReadFile(filepath.Join(run.TrialDir(r.Name), "trace.heddle"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			h, events := must2(tracefile.ReadFile(filepath.Join(run.TrialDir(r.Name), "trace.heddle")))
 			checkAgainstHadoop(t, clients, events)
 			one := 0 // host
 			for _, j := range r.Jobs {
@@ -88,14 +82,8 @@ func TestResplit(t *testing.T) {
 
 func metas(t *testing.T, folder, name string) []jobsplit.Meta {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(folder, name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	list, err := jobsplit.ParseMeta(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must(os.ReadFile(filepath.Join(folder, name)))
+	list := must(jobsplit.ParseMeta(bytes.NewReader(data)))
 	return list
 }
 

@@ -25,19 +25,15 @@ func TestStateOutlivesKill(t *testing.T) {
 	before := labelsOf(t, clients)
 	dir := t.TempDir()
 	source := filepath.Join(dir, "kept.yaml")
-	if err := os.WriteFile(source, []byte(`
+	mustDo(t, os.WriteFile(source, []byte(`
 actuator: labels
 models: [{model: learning, params: {period: 1s}, state: keep}]
 workloads: [{name: streaming, label: busy, size: 4MiB, maps: 16, cpu: 1s}]
-`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+`), 0o600))
 	cmd := exec.CommandContext(t.Context(), binary, "run", "--cluster", l.Cluster().Name, "--runs", dir, "--run-name", "run", source)
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, cmd.Start())
 	const name = "r01-busy-learning"
 	trial := filepath.Join(dir, "run", "trials", name)
 	learnt := 0
@@ -45,9 +41,7 @@ workloads: [{name: streaming, label: busy, size: 4MiB, maps: 16, cpu: 1s}]
 		learnt = samplesLearnt(filepath.Join(trial+".partial", runs.StateFile))
 		return learnt > 0
 	})
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, cmd.Process.Kill())
 	_ = cmd.Wait() // killed
 	if !some {
 		t.Fatalf("nothing was learnt within a minute; heddle said:\n%s", said.Bytes())
@@ -57,10 +51,7 @@ workloads: [{name: streaming, label: busy, size: 4MiB, maps: 16, cpu: 1s}]
 	if err != nil || !bytes.Contains(out, []byte("goes on with what it had learnt in trial "+name)) {
 		t.Fatalf("resume: %v; want it to say that the model goes on:\n%s", err, out)
 	}
-	run, err := runs.Open(filepath.Join(dir, "run"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := must(runs.Open(filepath.Join(dir, "run")))
 	list, err := results.List(run)
 	if err != nil || len(list) != 1 || list[0].StateOf != name {
 		t.Fatalf("results %+v: %v; want one trial that went on with its own state", list, err)

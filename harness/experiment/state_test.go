@@ -77,14 +77,11 @@ func (t *countedTrial) run(context.Context) (results.Trial, error) {
 // models or warm-ups. A trial on a cluster that is killed goes on with what it had
 // learnt, also when it is killed again; in virtual time it begins as it began before.
 func TestStateGoesOn(t *testing.T) {
-	e, err := config.ParseExperiment("e.yaml", []byte(`
+	e := must(config.ParseExperiment("e.yaml", []byte(`
 workloads: [{name: sort, profile: tiny}, {label: grep, name: wordcount, profile: tiny}]
 models: [{model: counter, state: keep}, {label: anew, model: counter}]
 warmups: 1
-repeats: 2`))
-	if err != nil {
-		t.Fatal(err)
-	}
+repeats: 2`)))
 	for _, c := range []struct {
 		world string
 		want  []string
@@ -114,10 +111,7 @@ repeats: 2`))
 			began = append(began, w.began...)
 		}
 		w := &countedWorld{world: c.world}
-		run, err := carryOut(t.Context(), &o, w)
-		if err != nil {
-			t.Fatal(err)
-		}
+		run := must(carryOut(t.Context(), &o, w))
 		if diff := cmp.Diff(c.want, append(began, w.began...)); diff != "" {
 			t.Errorf("world %q: what each trial began with (-want +got):\n%s", c.world, diff)
 		}

@@ -39,10 +39,7 @@ timeout: 10m
 func TestSteered(t *testing.T) {
 	l := labToBreak(t)
 	ctx, clusterFile := t.Context(), l.Cluster()
-	clients, err := clients.To(&clusterFile, clients.Patience{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	clients := must(clients.To(&clusterFile, clients.Patience{}))
 	t.Cleanup(func() { clients.Close() })
 	before := labelsOf(t, clients)
 
@@ -231,10 +228,7 @@ func again(t *testing.T, run func() (faults []string)) {
 // labelsOf are the labels of all nodes, and their sizes.
 func labelsOf(t *testing.T, clients *clients.Clients) map[string]string {
 	t.Helper()
-	nodes, err := clients.RM.Nodes(t.Context(), "RUNNING")
-	if err != nil {
-		t.Fatal(err)
-	}
+	nodes := must(clients.RM.Nodes(t.Context(), "RUNNING"))
 	labels := map[string]string{}
 	for _, n := range nodes {
 		labels[n.ID] = fmt.Sprintf("%q %d MB", strings.Join(n.Labels, ","), n.Total.MemoryMB)

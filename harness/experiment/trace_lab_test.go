@@ -19,16 +19,11 @@ import (
 func TestTraceOnCluster(t *testing.T) {
 	name := labtest.Shared(t).Cluster().Name
 	binary := labtest.Binary(t)
-	trace, err := filepath.Abs("../fidelity/testdata/run/trials/r01-wordcount-yarn/trace.heddle")
-	if err != nil {
-		t.Fatal(err)
-	}
+	trace := must(filepath.Abs("../fidelity/testdata/run/trials/r01-wordcount-yarn/trace.heddle"))
 	dir := t.TempDir()
 	file := filepath.Join(dir, "day.yaml")
 	text := "cluster: " + name + "\nworkloads:\n  - {trace: " + trace + ", label: day, scale: 0.1, maxTasks: 3}\n"
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.WriteFile(file, []byte(text), 0o644))
 	achieved := map[string]*workload.Achieved{}
 	for world, args := range map[string][]string{"real": {"run"}, "simulated": {"run", "--simulate", "--cluster", name}} {
 		args = append(args, "--runs", dir, "--run-name", world, file)
@@ -37,10 +32,7 @@ func TestTraceOnCluster(t *testing.T) {
 			t.Fatalf("%s: %v\n%s", world, err, out)
 		}
 		t.Logf("%s:\n%s", world, out)
-		run, err := results.Open(filepath.Join(dir, world), false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		run := must(results.Open(filepath.Join(dir, world), false))
 		if len(run.Trials) != 1 || run.Trials[0].Achieved == nil {
 			t.Fatalf("%s: results %+v have no comparison with what was asked", world, run.Trials)
 		}

@@ -52,10 +52,7 @@ func (t *listedTrial) clean() error                            { return nil }
 // A run that is interrupted behind its warm-ups warms up again when it is
 // resumed, and no result is of a warm-up.
 func TestWarmupsAreNoResults(t *testing.T) {
-	e, err := config.ParseExperiment("e.yaml", []byte("workloads: [{name: sort, profile: tiny}]\nwarmups: 2\nrepeats: 3"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must(config.ParseExperiment("e.yaml", []byte("workloads: [{name: sort, profile: tiny}]\nwarmups: 2\nrepeats: 3")))
 	o := Options{Experiment: e, Source: []byte("x"), Cluster: &config.Cluster{Name: "c"}, Root: t.TempDir(), Name: "warm"}
 	ctx, end := context.WithCancel(t.Context())
 	first := &listedWorld{stop: "r02-sort-yarn", end: end}
@@ -64,10 +61,7 @@ func TestWarmupsAreNoResults(t *testing.T) {
 	}
 	o.Resume = filepath.Join(o.Root, o.Name)
 	again := &listedWorld{}
-	run, err := carryOut(t.Context(), &o, again)
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := must(carryOut(t.Context(), &o, again))
 	want := []string{"w01-sort-yarn", "w02-sort-yarn", "r01-sort-yarn", "r02-sort-yarn"}
 	if diff := cmp.Diff(want, first.trials); diff != "" {
 		t.Errorf("trials of the first try (-want +got):\n%s", diff)
@@ -76,10 +70,7 @@ func TestWarmupsAreNoResults(t *testing.T) {
 	if diff := cmp.Diff(want, again.trials); diff != "" {
 		t.Errorf("trials of the resumed run, which the cluster meets cold (-want +got):\n%s", diff)
 	}
-	trials, err := results.List(run)
-	if err != nil {
-		t.Fatal(err)
-	}
+	trials := must(results.List(run))
 	var counted []string
 	for _, r := range trials {
 		counted = append(counted, r.Name)

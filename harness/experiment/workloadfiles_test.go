@@ -18,23 +18,15 @@ func TestFindFiles(t *testing.T) {
 	file := filepath.Join(dir, "day.tsv")
 	write := func(text string) {
 		t.Helper()
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, os.WriteFile(file, []byte(text), 0o644))
 	}
 	write("job0\t0\t0\t1\t1\t1\n")
 	read := func(folder string) *config.Experiment {
 		t.Helper()
-		e, err := config.ParseExperiment(filepath.Join(folder, "e.yaml"), []byte("workloads: [{trace: day.tsv}, {jar: day.tsv}]"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must(config.ParseExperiment(filepath.Join(folder, "e.yaml"), []byte("workloads: [{trace: day.tsv}, {jar: day.tsv}]")))
 		return e
 	}
-	settings, err := fileSettings(read(dir), map[string]string{"other": "kept"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	settings := must(fileSettings(read(dir), map[string]string{"other": "kept"}))
 	resumed := read(filepath.Join(dir, "runs", "x"))
 	if err := FindFiles(resumed, runs.Manifest{Settings: settings}); err != nil || resumed.Workloads[0].Trace != file || resumed.Workloads[1].Jar != file || settings["other"] != "kept" {
 		t.Errorf("the trace and the jar of a resumed run are %s and %s (%v), want %s", resumed.Workloads[0].Trace, resumed.Workloads[1].Jar, err, file)

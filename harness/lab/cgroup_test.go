@@ -15,12 +15,8 @@ func fakeRoot(t *testing.T, files map[string]string) string {
 	root := t.TempDir()
 	for path, text := range files {
 		path = filepath.Join(root, path)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		mustDo(t, os.WriteFile(path, []byte(text), 0o644))
 	}
 	return root
 }
@@ -99,10 +95,7 @@ func TestLimits(t *testing.T) {
 		}},
 	} {
 		root := fakeRoot(t, c.files)
-		g, err := findCgroups(root)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := must(findCgroups(root))
 		if err := g.create(group); err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
@@ -131,19 +124,12 @@ func TestLimits(t *testing.T) {
 // and a lab's master has more than a worker.
 func TestWeights(t *testing.T) {
 	root := fakeRoot(t, map[string]string{"proc/self/mountinfo": mountsV2, "sys/fs/cgroup/cgroup.controllers": "cpu io memory"})
-	g, err := findCgroups(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must(findCgroups(root))
 	l := &Lab{plan: testPlan(Default()), cgroups: g}
 	for _, n := range l.nodes {
-		if err := g.create(l.cgroup(n.name)); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, g.create(l.cgroup(n.name)))
 	}
-	if err := l.applyLimits(func(Event) {}); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, l.applyLimits(func(Event) {}))
 	for group, want := range map[string]string{"heddle": "3200", "heddle/lab/master": "400"} {
 		got, err := os.ReadFile(filepath.Join(root, "sys/fs/cgroup", group, "cpu.weight"))
 		if err != nil || string(got) != want {
@@ -155,13 +141,8 @@ func TestWeights(t *testing.T) {
 // In version 2 a group has a controller only if every parent hands it down.
 func TestVersion2HandsControllersDown(t *testing.T) {
 	root := fakeRoot(t, map[string]string{"proc/self/mountinfo": mountsV2, "sys/fs/cgroup/cgroup.controllers": "cpu io memory"})
-	g, err := findCgroups(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := g.create("heddle/lab/r1n1"); err != nil {
-		t.Fatal(err)
-	}
+	g := must(findCgroups(root))
+	mustDo(t, g.create("heddle/lab/r1n1"))
 	for _, group := range []string{"", "heddle", "heddle/lab"} {
 		file := filepath.Join(root, "sys/fs/cgroup", group, "cgroup.subtree_control")
 		if text, err := os.ReadFile(file); string(text) != "+cpu +memory +io" {
@@ -180,10 +161,7 @@ func TestProcessesAndRemove(t *testing.T) {
 		"sys/fs/cgroup/heddle/lab/r1n1/below/cgroup.procs": "30\n",
 		"sys/fs/cgroup/heddle/other/r1n1/cgroup.procs":     "99\n",
 	})
-	g, err := findCgroups(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must(findCgroups(root))
 	if got := g.processes("heddle/lab"); !slices.Equal(got, []int{7, 12, 30}) {
 		t.Errorf("processes = %v, want 7, 12 and 30", got)
 	}
@@ -197,9 +175,7 @@ func TestProcessesAndRemove(t *testing.T) {
 	if err := g.remove("heddle/none"); err != nil {
 		t.Errorf("remove of no group: %v", err)
 	}
-	if err := os.MkdirAll(filepath.Join(root, "sys/fs/cgroup/heddle/empty/a/b"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.MkdirAll(filepath.Join(root, "sys/fs/cgroup/heddle/empty/a/b"), 0o755))
 	if err := g.remove("heddle/empty"); err != nil {
 		t.Error(err)
 	}
@@ -220,10 +196,7 @@ func TestShare(t *testing.T) {
 			files["proc/self/mountinfo"], files["sys/fs/cgroup/cgroup.controllers"] = mountsV2, c.controllers
 		}
 		root := fakeRoot(t, files)
-		g, err := findCgroups(root)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := must(findCgroups(root))
 		undo, err := g.share(filepath.Join(root, "list"), 77)
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)

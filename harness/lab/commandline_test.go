@@ -16,9 +16,7 @@ func TestCommandLine(t *testing.T) {
 	// A shell that calls exec for ever, with the mark near the start and far from it in turn.
 	script := `case $1 in far) exec sh -c "$0" "$0" near ` + mark + ` "$2";; *) exec sh -c "$0" "$0" far "$3" ` + mark + `;; esac`
 	cmd := exec.Command("sh", "-c", script, script, "near", mark, filler)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()

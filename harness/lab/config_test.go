@@ -56,14 +56,9 @@ func TestValidateNamesTheFlag(t *testing.T) {
 func TestConfigRoundTrip(t *testing.T) {
 	want := Default()
 	want.CPUs = CPUs{1, 0.4}
-	data, err := json.Marshal(want)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must(json.Marshal(want))
 	got := Config{Name: want.Name}
-	if err := json.Unmarshal(data, &got); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, json.Unmarshal(data, &got))
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("settings read back from %s differ:\n%s", data, diff)
 	}
@@ -89,10 +84,7 @@ func TestOpenEarlier(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := Open("old")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must(Open("old"))
 	if c := l.Config(); c.Nodes != 6 || c.NodeExpiry != Default().NodeExpiry {
 		t.Errorf("%d nodes, nodeExpiry %v; want 6 and %v", c.Nodes, c.NodeExpiry, Default().NodeExpiry)
 	}
@@ -110,9 +102,7 @@ func TestOpenWithoutRacks(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, config := range []string{`{"nodes": 6}`, `{}`, `{"nodes": 2, "racks": 3}`, `{"nodes": 2, "racks": -1}`} {
-		if err := os.WriteFile(filepath.Join(root, "lab.json"), []byte(`{"config": `+config+`, "network": 100}`), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, os.WriteFile(filepath.Join(root, "lab.json"), []byte(`{"config": `+config+`, "network": 100}`), 0o600))
 		if _, err := Open("odd"); err == nil || !strings.Contains(err.Error(), "racks") {
 			t.Errorf("%s: error %v, want one about racks", config, err)
 		}

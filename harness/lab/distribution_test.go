@@ -21,9 +21,7 @@ func TestJarsAreChecked(t *testing.T) {
 		t.Setenv("XDG_CACHE_HOME", cache)
 		t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 		mvn := "#!/bin/sh\nfor a; do case $a in -DoutputDirectory=*) out=${a#*=}; esac; done\nmkdir \"$out\" && echo other >\"$out/" + examples + "\"\n"
-		if err := os.WriteFile(filepath.Join(bin, "mvn"), []byte(mvn), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, os.WriteFile(filepath.Join(bin, "mvn"), []byte(mvn), 0o755))
 		if err := find(t); err == nil || !strings.Contains(err.Error(), examples+" has SHA-256") {
 			t.Errorf("error %v; want one that names %s and its sum", err, examples)
 		}
@@ -42,13 +40,9 @@ func TestJarsAreChecked(t *testing.T) {
 			t.Setenv("XDG_CACHE_HOME", cache)
 			jars := filepath.Join(cache, "heddle", "hadoop-"+DefaultHadoop, "jars")
 			path := filepath.Join(jars, test.file)
-			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, os.MkdirAll(filepath.Dir(path), 0o755))
 			if test.file == "" {
-				if err := os.MkdirAll(jars, 0o755); err != nil {
-					t.Fatal(err)
-				}
+				mustDo(t, os.MkdirAll(jars, 0o755))
 			} else if err := os.WriteFile(path, []byte("other"), 0o644); err != nil {
 				t.Fatal(err)
 			}
@@ -62,10 +56,7 @@ func TestJarsAreChecked(t *testing.T) {
 // TestReleases: what is pinned for each release are the jars of that release, and the jars
 // with its jobs.
 func TestReleases(t *testing.T) {
-	source, err := os.ReadFile("distribution.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := must(os.ReadFile("distribution.go"))
 	for _, r := range releases {
 		for sums, names := range map[string][]string{
 			"jars.sha256":  {"hadoop-common-" + r.version, "hadoop-yarn-server-resourcemanager-" + r.version, "hadoop-mapreduce-examples-" + r.examples},

@@ -23,24 +23,17 @@ func TestFence(t *testing.T) {
 		t.Skip("makes network devices as root")
 	}
 	const name = "fencetest"
-	network, err := freeNetwork(0, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	network := must(freeNetwork(0, nil))
 	c := Default()
 	c.Name, c.Nodes, c.Racks, c.Link, c.Uplink = name, 1, 1, 0, 0
 	l := &Lab{plan: newPlan(t.TempDir(), savedPlan{Cfg: c, Network: network})}
-	if err := removeNetwork(name); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, removeNetwork(name))
 	t.Cleanup(func() {
 		if err := removeNetwork(name); err != nil {
 			t.Error(err)
 		}
 	})
-	if err := l.buildNetwork(); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, l.buildNetwork())
 	const port = 8088
 	listenOn(t, l.namespace("r1n1"), port)
 	const nobody = 65534
@@ -76,14 +69,9 @@ func TestFence(t *testing.T) {
 	// Without the filter the same connections succeed, so it is the filter that
 	// keeps them out.
 	for _, what := range []string{"core", "tor1"} {
-		dev, err := netlink.LinkByName(l.device(what))
-		if err != nil {
-			t.Fatal(err)
-		}
+		dev := must(netlink.LinkByName(l.device(what)))
 		hook := &netlink.Clsact{QdiscAttrs: netlink.QdiscAttrs{LinkIndex: dev.Attrs().Index, Handle: netlink.MakeHandle(0xffff, 0), Parent: netlink.HANDLE_CLSACT}}
-		if err := netlink.QdiscDel(hook); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, netlink.QdiscDel(hook))
 	}
 	for _, device := range []string{"", "core"} {
 		if device != "" {
@@ -106,17 +94,11 @@ func forwarded(t *testing.T, l *Lab) (heard func() bool, send func()) {
 	t.Helper()
 	const port = 9999
 	to := netip.AddrPortFrom(l.workers()[0].ip, port).String()
-	ns, err := newNamespace(l.namespace("outside"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	ns := must(newNamespace(l.namespace("outside")))
 	defer ns.Close()
 	pair := &netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: l.device("out")}, PeerName: "eth0", PeerNamespace: netlink.NsFd(ns)}
 	address := func(text string) *netlink.Addr {
-		a, err := netlink.ParseAddr(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must(netlink.ParseAddr(text))
 		return a
 	}
 	must := func(err error) {
@@ -237,13 +219,10 @@ func connect(user int, device string, to netip.AddrPort) error {
 func listenOn(t *testing.T, namespace string, port int) {
 	t.Helper()
 	var listener net.Listener
-	err := within(namespace, func() (err error) {
+	mustDo(t, within(namespace, func() (err error) {
 		listener, err = net.Listen("tcp4", fmt.Sprintf(":%d", port))
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	t.Cleanup(func() { listener.Close() })
 	go func() {
 		for {

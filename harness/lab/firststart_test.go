@@ -17,29 +17,18 @@ import (
 func TestFirstState(t *testing.T) {
 	read := func(l *Lab, name string) []byte {
 		t.Helper()
-		data, err := os.ReadFile(l.nodePath("master", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must(os.ReadFile(l.nodePath("master", name)))
 		return data
 	}
 	const version, cert, key = "name/current/VERSION", "rmstore/FSRMStateRoot/ProxyCARoot/caCert", "rmstore/FSRMStateRoot/ProxyCARoot/caPrivateKey"
 	var labs []*Lab
 	for range 2 {
 		l := &Lab{plan: newPlan(t.TempDir(), savedPlan{Cfg: Default(), Network: 100})}
-		if err := l.writeFirstState(); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, l.writeFirstState())
 		labs = append(labs, l)
 	}
-	parsed, err := x509.ParseCertificate(read(labs[0], cert))
-	if err != nil {
-		t.Fatal(err)
-	}
-	private, err := x509.ParsePKCS8PrivateKey(read(labs[0], key))
-	if err != nil {
-		t.Fatal(err)
-	}
+	parsed := must(x509.ParseCertificate(read(labs[0], cert)))
+	private := must(x509.ParsePKCS8PrivateKey(read(labs[0], key)))
 	if !private.(*rsa.PrivateKey).PublicKey.Equal(parsed.PublicKey) || !parsed.IsCA || time.Now().AddDate(9, 0, 0).After(parsed.NotAfter) {
 		t.Errorf("certificate %+v is not of the key, of no authority, or ends soon", parsed)
 	}
@@ -48,23 +37,15 @@ func TestFirstState(t *testing.T) {
 	}
 
 	before := read(labs[0], key)
-	if err := labs[0].writeFirstState(); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, labs[0].writeFirstState())
 	if !bytes.Equal(before, read(labs[0], key)) {
 		t.Error("the second start made another key")
 	}
 	outside := t.TempDir()
 	store := labs[0].nodePath("master", "rmstore")
-	if err := os.RemoveAll(store); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(filepath.Join(outside, "there"), store); err != nil {
-		t.Fatal(err)
-	}
-	if err := labs[0].writeFirstState(); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.RemoveAll(store))
+	mustDo(t, os.Symlink(filepath.Join(outside, "there"), store))
+	mustDo(t, labs[0].writeFirstState())
 	if left, err := os.ReadDir(outside); err != nil || len(left) > 0 {
 		t.Errorf("wrote through a link: %v, %v", left, err)
 	}
@@ -72,9 +53,7 @@ func TestFirstState(t *testing.T) {
 	own := Default()
 	own.HadoopHome = "/opt/hadoop"
 	l := &Lab{plan: newPlan(t.TempDir(), savedPlan{Cfg: own, Network: 100})}
-	if err := l.writeFirstState(); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, l.writeFirstState())
 	if l.hasData() {
 		t.Error("a Hadoop of any version gets the image of another")
 	}
@@ -88,18 +67,12 @@ func TestFirstState(t *testing.T) {
 func TestHalfFirstState(t *testing.T) {
 	l := &Lab{plan: newPlan(t.TempDir(), savedPlan{Cfg: Default(), Network: 100})}
 	half := filepath.Join(l.nodePath("master", "name")+".new", "current")
-	if err := os.MkdirAll(half, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(half, "stray"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.MkdirAll(half, 0o755))
+	mustDo(t, os.WriteFile(filepath.Join(half, "stray"), nil, 0o600))
 	if l.hasData() {
 		t.Fatal("half of the first files count as data")
 	}
-	if err := l.writeFirstState(); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, l.writeFirstState())
 	files, err := os.ReadDir(l.nodePath("master", "name", "current"))
 	if err != nil || len(files) != 4 {
 		t.Errorf("%d files: %v, %v", len(files), files, err)

@@ -67,9 +67,7 @@ func TestTwoMasters(t *testing.T) {
 		was := map[string]string{}
 		was["namenode"], was["resourcemanager"] = states()
 		for daemon, node := range was {
-			if err := l.Kill(ctx, node, daemon, unix.SIGKILL); err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, l.Kill(ctx, node, daemon, unix.SIGKILL))
 		}
 		waitFor(t, 2*time.Minute, "the other masters to be active", func() bool {
 			is := map[string]string{}
@@ -80,10 +78,7 @@ func TestTwoMasters(t *testing.T) {
 			}
 			return len(is) == 2 && is["namenode"] != was["namenode"] && is["resourcemanager"] != was["resourcemanager"]
 		})
-		hosts, err := os.ReadFile(l.Cluster().Hadoop.Conf + "/../hosts")
-		if err != nil {
-			t.Fatal(err)
-		}
+		hosts := must(os.ReadFile(l.Cluster().Hadoop.Conf + "/../hosts"))
 		if got := hadoop("hadoop", "fs", "-cat", "/before"); !strings.HasSuffix(got, string(hosts)) {
 			t.Errorf("/before has %q, want %q", got, hosts)
 		}

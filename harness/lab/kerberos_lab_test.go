@@ -50,9 +50,7 @@ func TestSecuredLab(t *testing.T) {
 	}
 	t.Run("with a ticket", func(t *testing.T) {
 		words := filepath.Join(t.TempDir(), "words")
-		if err := os.WriteFile(words, []byte("one two one\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, os.WriteFile(words, []byte("one two one\n"), 0o600))
 		out, err := run(t, `set -e; hadoop fs -put `+words+` /words
 			hadoop jar "$HADOOP_HOME"/share/hadoop/mapreduce/hadoop-mapreduce-examples-*.jar wordcount /words /counts 2>&1
 			hadoop fs -cat /counts/part-r-00000; klist`)
@@ -71,10 +69,7 @@ func TestSecuredLab(t *testing.T) {
 		}
 	})
 	t.Run("web addresses", func(t *testing.T) {
-		ca, err := os.ReadFile(filepath.Join(filepath.Dir(l.ClusterFile()), "ca.pem"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		ca := must(os.ReadFile(filepath.Join(filepath.Dir(l.ClusterFile()), "ca.pem")))
 		roots := x509.NewCertPool()
 		if !roots.AppendCertsFromPEM(ca) {
 			t.Fatalf("no certificate in %q", ca)
@@ -96,22 +91,14 @@ func TestSecuredLab(t *testing.T) {
 	})
 	t.Run("heddle's own clients", func(t *testing.T) {
 		cluster := l.Cluster()
-		c, err := clients.To(&cluster, clients.Patience{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must(clients.To(&cluster, clients.Patience{}))
 		defer c.Close()
 		if version, err := c.Answers(ctx); err != nil || version == "" {
 			t.Fatalf("version %q, %v", version, err)
 		}
 		const text = "written and read by way of SASL\n"
-		if err := c.HDFS.WriteFile(ctx, "/own", strings.NewReader(text), hdfs.WriteOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		r, err := c.HDFS.Open(ctx, "/own")
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, c.HDFS.WriteFile(ctx, "/own", strings.NewReader(text), hdfs.WriteOptions{}))
+		r := must(c.HDFS.Open(ctx, "/own"))
 		defer r.Close()
 		if got, err := io.ReadAll(r); err != nil || string(got) != text {
 			t.Errorf("read %q, %v", got, err)
@@ -120,10 +107,7 @@ func TestSecuredLab(t *testing.T) {
 			t.Errorf("%+v, %v; want a file of root", file, err)
 		}
 		cluster.CA = ""
-		untrusting, err := clients.To(&cluster, clients.Patience{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		untrusting := must(clients.To(&cluster, clients.Patience{}))
 		defer untrusting.Close()
 		if _, err := untrusting.RM.Info(ctx); err == nil || !strings.Contains(err.Error(), "as ca in the cluster file") {
 			t.Errorf("without the lab's authority: %v", err)
@@ -135,15 +119,9 @@ func TestSecuredLab(t *testing.T) {
 		cluster := l.Cluster()
 		cluster.User = "alice"
 		cluster.Kerberos.Principal, cluster.Kerberos.Keytab = "alice@HEDDLE.LAB", filepath.Join(root, "secrets", "alice.keytab")
-		c, err := clients.To(&cluster, clients.Patience{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must(clients.To(&cluster, clients.Patience{}))
 		defer c.Close()
-		app, err := c.RM.NewApplication(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		app := must(c.RM.NewApplication(ctx))
 		_, denied := c.HDFS.Stat(ctx, "/tmp/hadoop-yarn/staging")
 		for what, x := range map[string]struct {
 			err  error

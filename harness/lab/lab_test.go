@@ -45,10 +45,7 @@ func TestLab(t *testing.T) {
 	down(t, c.Name, true)
 	t.Cleanup(func() { down(t, c.Name, true) })
 	// What this test reads it reads as fast as the lab can, whatever else the machine does.
-	undo, err := lab.ShareCores()
-	if err != nil {
-		t.Fatal(err)
-	}
+	undo := must(lab.ShareCores())
 	t.Cleanup(undo)
 
 	leak(t)
@@ -196,10 +193,7 @@ func pids(s lab.Status) string {
 // nothingLeft looks for what a lab could leave behind, in all of this machine.
 func nothingLeft(t *testing.T, name string) {
 	t.Helper()
-	links, err := netlink.LinkList()
-	if err != nil {
-		t.Fatal(err)
-	}
+	links := must(netlink.LinkList())
 	for _, l := range links {
 		if l.Attrs().Alias == "heddle lab "+name {
 			t.Errorf("network device %s is left", l.Attrs().Name)
@@ -211,10 +205,7 @@ func nothingLeft(t *testing.T, name string) {
 	for _, path := range append(append(spaces, groups...), unified...) {
 		t.Errorf("%s is left", path)
 	}
-	mounts, err := os.ReadFile("/proc/self/mountinfo")
-	if err != nil {
-		t.Fatal(err)
-	}
+	mounts := must(os.ReadFile("/proc/self/mountinfo"))
 	for line := range strings.Lines(string(mounts)) {
 		if strings.Contains(line, "/labs/"+name+"/") {
 			t.Errorf("a mount is left: %s", line)
@@ -234,13 +225,8 @@ func nothingLeft(t *testing.T, name string) {
 func killHalfWay(ctx context.Context, t *testing.T, binary, name string) {
 	t.Helper()
 	cmd := exec.CommandContext(ctx, binary, "lab", "up", "--name", name)
-	progress, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	progress := must(cmd.StderrPipe())
+	mustDo(t, cmd.Start())
 	for lines := bufio.NewScanner(progress); lines.Scan(); {
 		if strings.Contains(lines.Text(), "ready") {
 			break
@@ -255,13 +241,10 @@ func killHalfWay(ctx context.Context, t *testing.T, binary, name string) {
 // client is an HDFS client on a node: its connections begin there.
 func client(t *testing.T, l *lab.Lab, node string) *hdfs.Client {
 	t.Helper()
-	c, err := hdfs.NewClient(hdfs.ClientOptions{
+	c := must(hdfs.NewClient(hdfs.ClientOptions{
 		Addresses: l.Cluster().NameNodes, User: l.Cluster().User,
 		NamenodeDialFunc: l.Dial(node), DatanodeDialFunc: l.Dial(node),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	t.Cleanup(func() { c.Close() })
 	return c
 }
@@ -273,9 +256,7 @@ const levelBytes = 16 << 20 // one block; at the default uplink 2.3 s
 // busy machine makes most reads slower, but one of five from a disk of 80 MB/s once had
 // 230 MB/s there.
 func fourLevels(ctx context.Context, t *testing.T, l *lab.Lab) {
-	if err := client(t, l, "master").MkdirAll("/levels", 0o755); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, client(t, l, "master").MkdirAll("/levels", 0o755))
 	write(t, l, "r1n1", "/levels/cached")
 	for _, node := range []string{"r1n1", "r1n2", "r2n1"} {
 		write(t, l, node, "/levels/"+node)
@@ -305,16 +286,9 @@ func fourLevels(ctx context.Context, t *testing.T, l *lab.Lab) {
 func write(t *testing.T, l *lab.Lab, node, path string) {
 	t.Helper()
 	c := client(t, l, node)
-	w, err := c.CreateFile(path, 1, levelBytes, 0o644)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.Copy(w, io.LimitReader(rand.NewChaCha8([32]byte{1}), levelBytes)); err != nil {
-		t.Fatal(err)
-	}
-	if err := collector.CloseWriter(t.Context(), w); err != nil {
-		t.Fatal(err)
-	}
+	w := must(c.CreateFile(path, 1, levelBytes, 0o644))
+	must(io.Copy(w, io.LimitReader(rand.NewChaCha8([32]byte{1}), levelBytes)))
+	mustDo(t, collector.CloseWriter(t.Context(), w))
 }
 
 // cache has HDFS cache a file and waits until it is.
@@ -338,13 +312,8 @@ func cache(ctx context.Context, t *testing.T, l *lab.Lab, path string) {
 func coldRead(t *testing.T, l *lab.Lab, node, path string) float64 {
 	t.Helper()
 	unix.Sync()
-	if err := os.WriteFile("/proc/sys/vm/drop_caches", []byte("3"), 0); err != nil {
-		t.Fatal(err)
-	}
-	f, err := client(t, l, node).Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.WriteFile("/proc/sys/vm/drop_caches", []byte("3"), 0))
+	f := must(client(t, l, node).Open(path))
 	defer f.Close()
 	began := time.Now()
 	n, err := io.Copy(io.Discard, f)
@@ -358,13 +327,9 @@ func coldRead(t *testing.T, l *lab.Lab, node, path string) float64 {
 func changes(ctx context.Context, t *testing.T, l *lab.Lab) {
 	slow, normal := units.Rate(2.5e6), l.Config().Link
 	before := coldRead(t, l, "r1n1", "/levels/r1n2")
-	if err := l.Set(lab.Change{Nodes: []string{"r1n2"}, Link: &slow}); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, l.Set(lab.Change{Nodes: []string{"r1n2"}, Link: &slow}))
 	slowed := coldRead(t, l, "r1n1", "/levels/r1n2")
-	if err := l.Set(lab.Change{Nodes: []string{"r1n2"}, Link: &normal}); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, l.Set(lab.Change{Nodes: []string{"r1n2"}, Link: &normal}))
 	if slowed > before/3 {
 		t.Errorf("a link ten times slower changed reads from %.1f to %.1f MB/s", before/1e6, slowed/1e6)
 	}
@@ -393,29 +358,18 @@ func deaths(ctx context.Context, t *testing.T, l *lab.Lab, c lab.Config) {
 			t.Errorf("up with a %s that cannot start: error %v; want one that names r1n2, %s and %q", daemon, err, daemon, why)
 		}
 	}
-	if err := l.Kill(ctx, "r1n2", "nodemanager", unix.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, l.Kill(ctx, "r1n2", "nodemanager", unix.SIGKILL))
 	port := listen(t, "heddle."+l.Name+".r1n2", ":8040")
 	named("nodemanager", "Address already in use")
 	port.Close()
 
-	if err := l.Kill(ctx, "r1n2", "datanode", unix.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, l.Kill(ctx, "r1n2", "datanode", unix.SIGKILL))
 	state := filepath.Dir(l.Cluster().Hadoop.Conf)
 	version := filepath.Join(state, "nodes", "r1n2", "data", "current", "VERSION")
-	good, err := os.ReadFile(version)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(version, []byte(strings.ReplaceAll(string(good), "clusterID=", "clusterID=not-")), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	good := must(os.ReadFile(version))
+	mustDo(t, os.WriteFile(version, []byte(strings.ReplaceAll(string(good), "clusterID=", "clusterID=not-")), 0o644))
 	named("datanode", "Incompatible clusterIDs")
-	if err := os.WriteFile(version, good, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.WriteFile(version, good, 0o644))
 	up(ctx, t, c)
 	for _, call := range []error{
 		l.Kill(ctx, "r1n2", "namenode", unix.SIGKILL), l.Start(ctx, "r9n9", "datanode"), l.Kill(ctx, "master", "nonsense", unix.SIGKILL),
@@ -482,10 +436,7 @@ func jobs(ctx context.Context, t *testing.T, l *lab.Lab) {
 
 func getJSON(t *testing.T, url string, into any) {
 	t.Helper()
-	resp, err := http.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := must(http.Get(url))
 	defer resp.Body.Close()
 	if err := json.NewDecoder(resp.Body).Decode(into); err != nil {
 		t.Fatalf("%s: %v", url, err)

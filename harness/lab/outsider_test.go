@@ -48,13 +48,8 @@ func outsiders(ctx context.Context, t *testing.T, l *lab.Lab) {
 func leak(t *testing.T) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "leak-of-root")
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	fd, err := syscall.Open(path, syscall.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.WriteFile(path, nil, 0o600))
+	fd := must(syscall.Open(path, syscall.O_RDWR, 0))
 	t.Cleanup(func() { syscall.Close(fd) })
 }
 
@@ -65,10 +60,7 @@ func unprivileged(ctx context.Context, t *testing.T, l *lab.Lab) {
 		t.Errorf("the status does not say as which user Hadoop runs:\n%+v", status)
 	}
 	for _, d := range status.Daemons {
-		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", d.PID))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must(os.ReadFile(fmt.Sprintf("/proc/%d/status", d.PID)))
 		files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", d.PID))
 		for _, file := range files {
 			if to, _ := os.Readlink(file); strings.HasSuffix(to, "/leak-of-root") {
@@ -90,19 +82,11 @@ func unprivileged(ctx context.Context, t *testing.T, l *lab.Lab) {
 	}
 
 	token := l.Cluster().Agents[0].TokenFile
-	secret, err := os.ReadFile(token)
-	if err != nil {
-		t.Fatal(err)
-	}
+	secret := must(os.ReadFile(token))
 	c := client(t, l, "master")
-	w, err := c.Create("/whoami")
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must(c.Create("/whoami"))
 	fmt.Fprintln(w, "one line")
-	if err := collector.CloseWriter(ctx, w); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, collector.CloseWriter(ctx, w))
 	state := filepath.Dir(token)
 	task := fmt.Sprintf(`sh -c "cat >/dev/null; id -u; cat %s; touch %s/conf/x %[2]s/nodes/master/run/x /etc/x /x && echo written; true"`, token, state)
 	streaming, _ := filepath.Glob(filepath.Join(l.Cluster().Hadoop.Home, "share/hadoop/tools/lib/hadoop-streaming-*.jar"))
@@ -111,10 +95,7 @@ func unprivileged(ctx context.Context, t *testing.T, l *lab.Lab) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	said, err := c.ReadFile("/whoami-out/part-00000")
-	if err != nil {
-		t.Fatal(err)
-	}
+	said := must(c.ReadFile("/whoami-out/part-00000"))
 	if got := strings.Fields(string(said)); len(got) != 1 || got[0] != strconv.Itoa(status.User) || strings.Contains(string(said), strings.TrimSpace(string(secret))) {
 		t.Errorf("a task said %q; want the user id %d, no token and nothing written", said, status.User)
 	}

@@ -13,10 +13,7 @@ import (
 // resident is how many pages of a file the page cache has.
 func resident(t *testing.T, path string, size int) int {
 	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must(os.Open(path))
 	defer f.Close()
 	data, err := unix.Mmap(int(f.Fd()), 0, size, unix.PROT_READ, unix.MAP_SHARED)
 	if err != nil {
@@ -38,12 +35,8 @@ func TestForgetBlocks(t *testing.T) {
 	l := &Lab{plan: plan{Name: "test", root: t.TempDir(), nodes: []node{{name: "master"}, {name: "r1n1", rack: 1}}}}
 	path := l.nodePath("r1n1", "data", "current", "blk_1")
 	const size = 1 << 20
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, make([]byte, size), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	mustDo(t, os.WriteFile(path, make([]byte, size), 0o644))
 	if resident(t, path, size) == 0 {
 		t.Skip("this file system keeps no pages")
 	}

@@ -162,10 +162,7 @@ func TestRequirementsAreMet(t *testing.T) {
 }
 
 func requirementsAreMet(t *testing.T, p plan) {
-	files, err := p.hadoopConf()
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must(p.hadoopConf())
 	value := map[string]string{}
 	for name, data := range files {
 		for _, m := range regexp.MustCompile(`<name>(.*)</name><value>(.*)</value>`).FindAllStringSubmatch(string(data), -1) {

@@ -69,10 +69,7 @@ func TestUnpackedDistribution(t *testing.T) {
 		"share/hadoop/mapreduce/hadoop-mapreduce-examples-3.4.1.jar":    "",
 		"share/hadoop/mapreduce/sources/hadoop-mapreduce-examples.html": "",
 	})
-	d, err := unpacked(home, "/cache")
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must(unpacked(home, "/cache"))
 	want := strings.Join([]string{"common/lib/*", "common/*", "hdfs/*", "yarn/lib/*", "mapreduce/*"}, ":"+home+"/share/hadoop/")
 	if d.classpath != home+"/share/hadoop/"+want || d.cache != "/cache/hadoop-3.4.1-local" || filepath.Base(d.examples) != "hadoop-mapreduce-examples-3.4.1.jar" {
 		t.Errorf("got %+v", d)
@@ -83,10 +80,7 @@ func TestUnpackedDistribution(t *testing.T) {
 }
 
 func TestClassListIsWhole(t *testing.T) {
-	list, err := classList()
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := must(classList())
 	for name, d := range jvms {
 		if slices.Contains([]daemon{failoverController, journalNode, zooKeeper}, name) {
 			continue // the list is of a lab with one master
@@ -100,13 +94,8 @@ func TestClassListIsWhole(t *testing.T) {
 func TestArchiveKeyFollowsTheJars(t *testing.T) {
 	root := fakeRoot(t, map[string]string{"jars/a.jar": "a", "java/release": "x"})
 	d := distribution{classpath: root + "/jars/*"}
-	before, err := archiveKey(d, root+"/java")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(root+"/jars/a.jar", []byte("other"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	before := must(archiveKey(d, root+"/java"))
+	mustDo(t, os.WriteFile(root+"/jars/a.jar", []byte("other"), 0o644))
 	after, err := archiveKey(d, root+"/java")
 	if err != nil || before == after {
 		t.Errorf("key %s before and %s after a jar changed, error %v", before, after, err)

@@ -28,10 +28,7 @@ func TestRecordClasses(t *testing.T) {
 	defer func() { recordClasses = "" }()
 	c := Default()
 	c.Name, c.CDS = "record", false
-	l, err := Up(ctx, c, func(e Event) { t.Log(e) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must(Up(ctx, c, func(e Event) { t.Log(e) }))
 	defer Down(context.Background(), c.Name, true)
 	examples, _ := filepath.Glob(l.path("home", "share", "hadoop", "mapreduce", "*.jar"))
 	task := func(name string) string {
@@ -70,9 +67,7 @@ func TestRecordClasses(t *testing.T) {
 			t.Fatalf("%v: %v\n%s", argv, err, out)
 		}
 	}
-	if err := l.Down(ctx, true); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, l.Down(ctx, true))
 	writeClassList(t)
 }
 
@@ -82,10 +77,7 @@ func writeClassList(t *testing.T) {
 	files, _ := filepath.Glob(filepath.Join(recordClasses, "*"))
 	var lines []string
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must(os.ReadFile(file))
 		for line := range strings.Lines(string(text)) {
 			if !strings.HasPrefix(line, "#") && !strings.Contains(line, "bouncycastle") && !strings.Contains(line, "$Proxy") {
 				lines = append(lines, line)
@@ -94,18 +86,11 @@ func writeClassList(t *testing.T) {
 	}
 	slices.Sort(lines)
 	var packed bytes.Buffer
-	w, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must(gzip.NewWriterLevel(&packed, gzip.BestCompression))
 	for _, line := range slices.Compact(lines) {
 		w.Write([]byte(line))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join("hadoop", "classes.gz"), packed.Bytes(), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, w.Close())
+	mustDo(t, os.WriteFile(filepath.Join("hadoop", "classes.gz"), packed.Bytes(), 0o644))
 	t.Logf("%d classes from %d processes", len(slices.Compact(lines)), len(files))
 }

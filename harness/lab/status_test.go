@@ -27,9 +27,7 @@ r1n1    10.1.0.3  nodemanager  down
 note: daemons use 900.0 MiB, shared pages counted once
 `
 	var out strings.Builder
-	if err := doc.WriteText(&out, s.Doc(), false); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, doc.WriteText(&out, s.Doc(), false))
 	if d := cmp.Diff(want, out.String()); d != "" {
 		t.Errorf("(-want +got)\n%s", d)
 	}

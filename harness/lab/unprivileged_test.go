@@ -19,33 +19,22 @@ func TestGive(t *testing.T) {
 	dir := t.TempDir()
 	outside, folder := filepath.Join(dir, "outside"), filepath.Join(dir, "data")
 	for _, path := range []string{outside, filepath.Join(folder, "current", "block")} {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, nil, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		mustDo(t, os.WriteFile(path, nil, 0o644))
 	}
 	for _, link := range []func(string, string) error{os.Symlink, os.Link} {
 		name := filepath.Join(folder, "link")
 		if _, err := os.Lstat(name); err == nil {
 			name = filepath.Join(folder, "second-name")
 		}
-		if err := link(outside, name); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, link(outside, name))
 	}
-	if err := p.give(folder); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, p.give(folder))
 	for path, want := range map[string]int{
 		folder: p.uid(), filepath.Join(folder, "current"): p.uid(), filepath.Join(folder, "current", "block"): p.uid(),
 		filepath.Join(folder, "link"): p.uid(), outside: 0,
 	} {
-		info, err := os.Lstat(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		info := must(os.Lstat(path))
 		if got := int(owner(info).Uid); got != want {
 			t.Errorf("%s belongs to user %d, want %d", path, got, want)
 		}
@@ -54,9 +43,7 @@ func TestGive(t *testing.T) {
 		t.Errorf("%v, %v; want mode 0700", info.Mode(), err)
 	}
 	link := filepath.Join(dir, "link")
-	if err := os.Symlink(folder, link); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.Symlink(folder, link))
 	if err := p.give(link); err == nil {
 		t.Error("a link in the place of a folder was taken")
 	}
@@ -79,9 +66,7 @@ func TestNetworkOfAFreeUser(t *testing.T) {
 	bin := t.TempDir()
 	// Here every id but one is somebody's.
 	getent := fmt.Sprintf("#!/bin/sh\n[ \"$1 $2\" != 'passwd %d' ]\n", uidOf(157))
-	if err := os.WriteFile(filepath.Join(bin, "getent"), []byte(getent), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.WriteFile(filepath.Join(bin, "getent"), []byte(getent), 0o755))
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	got, err := pickNetwork(filepath.Join(t.TempDir(), "nosuchlab"))
 	if err != nil || got != 157 {
@@ -92,23 +77,15 @@ func TestNetworkOfAFreeUser(t *testing.T) {
 func TestViews(t *testing.T) {
 	base := t.TempDir()
 	// Test folders are below one that only their owner may enter.
-	if err := os.Chmod(filepath.Dir(base), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.Chmod(filepath.Dir(base), 0o755))
 	at := func(parts ...string) string { return filepath.Join(append([]string{base}, parts...)...) }
 	for _, dir := range []string{"home/state/lab", "home/cache/jars", "other/inner/java", "open/jars", "shut"} {
-		if err := os.MkdirAll(at(dir), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, os.MkdirAll(at(dir), 0o755))
 	}
 	for _, dir := range []string{"home", "home/state", "other", "other/inner", "shut"} {
-		if err := os.Chmod(at(dir), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, os.Chmod(at(dir), 0o700))
 	}
-	if err := os.Symlink(at("home/cache/jars"), at("open/link")); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.Symlink(at("home/cache/jars"), at("open/link")))
 	home := view{at("home"), []string{"/state/lab"}}
 	for name, test := range map[string]struct {
 		root, jars, java string

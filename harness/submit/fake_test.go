@@ -189,10 +189,7 @@ type fixture struct {
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	fake := yarntest.New(yarntest.Config{Nodes: yarntest.Workers(1, 2, 4096, 8), Queues: []string{"default", "replay"}, Labels: []string{"a00"}})
-	rm, err := yarnclient.NewRM(yarnclient.Options{Addresses: []string{"rm:8088"}, User: "ann", Transport: fake.Transport(), Retries: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	rm := must(yarnclient.NewRM(yarnclient.Options{Addresses: []string{"rm:8088"}, User: "ann", Transport: fake.Transport(), Retries: -1}))
 	m := newMemory()
 	s := newSubmitter(rm, m, "ann", yarn.Conf{"fs.defaultFS": "hdfs://master:8020", "mapreduce.job.queuename": "replay", "yarn.app.mapreduce.am.resource.mb": "512"})
 	s.opens = true
@@ -212,10 +209,7 @@ func job(name string) Job {
 // apps are the states of all applications of the fake cluster.
 func (f *fixture) apps(t *testing.T) []string {
 	t.Helper()
-	apps, err := f.rm.Apps(t.Context(), yarnclient.AppFilter{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	apps := must(f.rm.Apps(t.Context(), yarnclient.AppFilter{}))
 	var states []string
 	for _, a := range apps {
 		states = append(states, a.State)

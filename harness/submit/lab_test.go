@@ -38,15 +38,9 @@ type lab struct {
 func newLab(t *testing.T) *lab {
 	t.Helper()
 	c := labtest.Shared(t).Cluster()
-	cs, err := clients.To(&c, clients.Patience{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	cs := must(clients.To(&c, clients.Patience{}))
 	t.Cleanup(func() { cs.Close() })
-	s, err := New(t.Context(), cs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(New(t.Context(), cs))
 	l := &lab{s, cs, fmt.Sprintf("/submit-test/%d-%s", os.Getpid(), t.Name())}
 	t.Cleanup(func() { l.files.RemoveAll(context.Background(), l.folder) })
 	return l
@@ -137,9 +131,7 @@ func defaults(t *testing.T, jobXML []byte) map[string]bool {
 			Source []string `xml:"source"`
 		} `xml:"property"`
 	}
-	if err := xml.Unmarshal(jobXML, &file); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, xml.Unmarshal(jobXML, &file))
 	names := map[string]bool{}
 	for _, p := range file.Properties {
 		names[p.Name] = len(p.Source) > 0 && strings.HasSuffix(p.Source[0], "-default.xml")
@@ -158,14 +150,8 @@ func (l *lab) launchScript(t *testing.T, ctx context.Context, app yarnclient.App
 	t.Helper()
 	url := "http://" + app.AMHost + "/ws/v1/node/containerlogs/" + container + "/launch_container.sh"
 	client := http.Client{Transport: &http.Transport{DialContext: l.Config.DialContext(), DisableKeepAlives: true}}
-	req, err := http.NewRequestWithContext(ctx, "GET", url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := client.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := must(http.NewRequestWithContext(ctx, "GET", url, nil))
+	resp := must(client.Do(req))
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
 	if err != nil || resp.StatusCode != 200 {
@@ -197,9 +183,7 @@ func TestSameAsHadoopsClient(t *testing.T) {
 	for i := range 20_000 {
 		fmt.Fprintf(&text, "key%d\tvalue %d\n", i*7919%1000, i)
 	}
-	if err := l.files.Write(ctx, in, &text, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, l.files.Write(ctx, in, &text, 0o644))
 	shared, err := l.Share(ctx, "/bin/cat")
 	if err != nil {
 		t.Fatal(err)
@@ -215,15 +199,10 @@ func TestSameAsHadoopsClient(t *testing.T) {
 	client := l.hadoop(ctx, args...)
 	var log bytes.Buffer
 	client.Stdout, client.Stderr = &log, &log
-	if err := client.Start(); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, client.Start())
 	var apps []yarnclient.App
 	until(t, ctx, "Hadoop's client", func() bool {
-		apps, err = l.RM.Apps(ctx, yarnclient.AppFilter{Tags: []string{tag}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		apps = must(l.RM.Apps(ctx, yarnclient.AppFilter{Tags: []string{tag}}))
 		return len(apps) > 0
 	})
 	theirs := l.see(t, ctx, apps[0])
@@ -240,14 +219,8 @@ func TestSameAsHadoopsClient(t *testing.T) {
 	for _, m := range metas {
 		job.Hosts = append(job.Hosts, m.Hosts)
 	}
-	done, err := l.Submit(ctx, job)
-	if err != nil {
-		t.Fatal(err)
-	}
-	app, err := l.RM.App(ctx, done.App)
-	if err != nil {
-		t.Fatal(err)
-	}
+	done := must(l.Submit(ctx, job))
+	app := must(l.RM.App(ctx, done.App))
 	ours := l.see(t, ctx, app)
 
 	if !bytes.Equal(ours.JobSplit, theirs.JobSplit) || !bytes.Equal(ours.SplitMetaInfo, theirs.SplitMetaInfo) {
@@ -282,9 +255,7 @@ func TestSameAsHadoopsClient(t *testing.T) {
 func rusage(t *testing.T) syscall.Rusage {
 	t.Helper()
 	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
 	return u
 }
 
@@ -296,10 +267,7 @@ func cost(u *syscall.Rusage) string {
 
 func streamingJarOf(t *testing.T, l *lab) string {
 	t.Helper()
-	jar, err := streamingJar(l.Config.Hadoop.Home)
-	if err != nil {
-		t.Fatal(err)
-	}
+	jar := must(streamingJar(l.Config.Hadoop.Home))
 	return jar
 }
 
@@ -402,10 +370,7 @@ func compareCounters(t *testing.T, ours, theirs yarnclient.Counters) {
 
 func compareOutput(t *testing.T, l *lab, ours, theirs string) {
 	t.Helper()
-	hdfs, err := l.HDFS.Files(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	hdfs := must(l.HDFS.Files(t.Context()))
 	for _, part := range []string{"part-00000", "part-00001", "_SUCCESS"} {
 		mine, err := hdfs.ReadFile(ours + "/" + part)
 		want, err2 := hdfs.ReadFile(theirs + "/" + part)
@@ -471,10 +436,7 @@ func TestLabRefusals(t *testing.T) {
 		})
 	}
 	l.wantNothingNew(t, before)
-	apps, err := l.RM.Apps(t.Context(), yarnclient.AppFilter{States: []string{"NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED", "RUNNING"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	apps := must(l.RM.Apps(t.Context(), yarnclient.AppFilter{States: []string{"NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED", "RUNNING"}}))
 	for _, app := range apps {
 		if strings.HasPrefix(app.Name, "refused") {
 			t.Errorf("%s is %s", app.ID, app.State)
@@ -487,9 +449,7 @@ func TestLabRefusals(t *testing.T) {
 func TestLabHDFSRefuses(t *testing.T) {
 	l := newLab(t)
 	staging := yarn.StagingFolder(stagingRoot(l.site), l.user, "")
-	if err := l.haveStaging(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, l.haveStaging(t.Context()))
 	admin := func(args ...string) {
 		t.Helper()
 		cmd := l.hadoop(context.Background(), append([]string{"dfsadmin"}, args...)...)

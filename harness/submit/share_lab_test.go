@@ -28,9 +28,7 @@ func TestLabForgedFile(t *testing.T) {
 	defer cancel()
 	program := fmt.Appendf(nil, "#!/bin/sh\ncat >/dev/null; echo right # %d\n", time.Now().UnixNano())
 	local := filepath.Join(t.TempDir(), "program")
-	if err := os.WriteFile(local, program, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.WriteFile(local, program, 0o755))
 	sum := sha256.Sum256(program)
 	name := fmt.Sprintf("%x-program", sum[:8])
 
@@ -43,37 +41,21 @@ func TestLabForgedFile(t *testing.T) {
 	defer mallory.Close()
 	forged := path.Join(sharedFolder, name)
 	defer l.files.RemoveAll(context.Background(), forged)
-	err = mallory.HDFS.WriteFile(ctx, forged, bytes.NewReader(bytes.Replace(program, []byte("right"), []byte("wrong"), 1)), hdfs.WriteOptions{Mode: 0o755})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, mallory.HDFS.WriteFile(ctx, forged, bytes.NewReader(bytes.Replace(program, []byte("right"), []byte("wrong"), 1)), hdfs.WriteOptions{Mode: 0o755}))
 
-	shared, err := l.Share(ctx, local)
-	if err != nil {
-		t.Fatal(err)
-	}
+	shared := must(l.Share(ctx, local))
 	defer l.files.RemoveAll(context.Background(), shared)
 	if want := path.Join(yarn.StagingFolder(stagingRoot(l.site), l.user, ownFolder), name); shared != want {
 		t.Errorf("shared as %s, want %s", shared, want)
 	}
 	in, out := l.folder+"/in", l.folder+"/out"
-	if err := l.Put(ctx, in, []byte("a line\n")); err != nil {
-		t.Fatal(err)
-	}
-	done, err := l.Submit(ctx, Job{
+	mustDo(t, l.Put(ctx, in, []byte("a line\n")))
+	done := must(l.Submit(ctx, Job{
 		Name: "forged", Mapper: "./program", Files: []File{{Path: shared, Link: "program"}}, Output: out,
 		Splits: []jobsplit.Split{{Path: l.URL(in), Length: 7}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Wait(ctx, done); err != nil {
-		t.Fatal(err)
-	}
-	files, err := l.HDFS.Files(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
+	mustDo(t, l.Wait(ctx, done))
+	files := must(l.HDFS.Files(t.Context()))
 	said, err := files.ReadFile(out + "/part-00000")
 	if err != nil || strings.TrimSpace(string(said)) != "right" {
 		t.Errorf("the job said %q, %v; want what this user's program says", said, err)

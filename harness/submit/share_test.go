@@ -43,9 +43,7 @@ func TestShareTrustsOnlyItsOwn(t *testing.T) {
 			f := newFixture(t)
 			f.hdfs.entries["/"] = hdfs.File{Path: "/", Dir: true, Mode: 0o755, Owner: "hdfs"}
 			local := filepath.Join(t.TempDir(), "replay")
-			if err := os.WriteFile(local, []byte(content), 0o755); err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, os.WriteFile(local, []byte(content), 0o755))
 			const at = "/heddle/shared/ed7002b439e9ac84-replay" // the content's hash
 			for place, have := range map[string]hdfs.File{"/heddle": test.heddle, "/heddle/shared": test.shared, at: test.file} {
 				if have.Owner == "" {
@@ -64,10 +62,7 @@ func TestShareTrustsOnlyItsOwn(t *testing.T) {
 				}
 				return nil
 			}
-			got, err := f.share(t.Context(), local)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must(f.share(t.Context(), local))
 			want := at
 			if test.own {
 				want = stagingOfAnn + "/heddle-shared/" + path.Base(at)
@@ -87,19 +82,13 @@ func TestShareTrustsOnlyItsOwn(t *testing.T) {
 func TestShareRefusesForgedContent(t *testing.T) {
 	f := newFixture(t)
 	local := filepath.Join(t.TempDir(), "replay")
-	if err := os.WriteFile(local, []byte("content"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.hdfs.Mkdir(t.Context(), sharedFolder, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.WriteFile(local, []byte("content"), 0o755))
+	mustDo(t, f.hdfs.Mkdir(t.Context(), sharedFolder, 0o777))
 	place, err := f.Share(t.Context(), local)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := f.hdfs.Write(t.Context(), place, strings.NewReader("CONTENT"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, f.hdfs.Write(t.Context(), place, strings.NewReader("CONTENT"), 0o755))
 	_, err = f.Share(t.Context(), local)
 	if err == nil || !strings.Contains(err.Error(), place) || !strings.Contains(err.Error(), "remove it") {
 		t.Errorf("error %v, want one that says to remove %s", err, place)
@@ -110,13 +99,8 @@ func TestShareRefusesForgedContent(t *testing.T) {
 func TestShareSeesAChange(t *testing.T) {
 	f := newFixture(t)
 	local := filepath.Join(t.TempDir(), "replay")
-	if err := os.WriteFile(local, []byte("content"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	place, err := f.Share(t.Context(), local)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.WriteFile(local, []byte("content"), 0o755))
+	place := must(f.Share(t.Context(), local))
 	other := newSubmitter(f.rm, f.hdfs, "ann", f.site)
 	f.hdfs.fail = func(call, name string) error {
 		if have := f.hdfs.entries[place]; call == "open" && name == place {

@@ -26,10 +26,7 @@ import (
 
 func TestSubmit(t *testing.T) {
 	f := newFixture(t)
-	done, err := f.Submit(t.Context(), job("one"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	done := must(f.Submit(t.Context(), job("one")))
 	app, err := f.rm.App(t.Context(), done.App)
 	if err != nil || app.Name != "one" || app.Queue != "replay" || app.Tags != "a,b" || app.Ended() {
 		t.Errorf("application %+v, %v", app, err)
@@ -46,10 +43,7 @@ func TestSubmit(t *testing.T) {
 	if err != nil || len(metas) != 2 || metas[1].Hosts[0] != "r1n2" {
 		t.Errorf("job.splitmetainfo: %+v, %v", metas, err)
 	}
-	conf, err := yarn.ParseConf(strings.NewReader(f.hdfs.content[done.Folder+"/job.xml"]))
-	if err != nil {
-		t.Fatal(err)
-	}
+	conf := must(yarn.ParseConf(strings.NewReader(f.hdfs.content[done.Folder+"/job.xml"])))
 	for name, want := range map[string]string{
 		"stream.map.streamprocessor": "%2Fbin%2Fcat+-n", "mapreduce.job.maps": "2", "mapreduce.job.reduces": "2", "mapreduce.job.dir": done.Folder,
 		"mapreduce.output.fileoutputformat.outputdir": "hdfs://master:8020/out/one", "mapreduce.job.jobjar.visibility": "true",
@@ -59,9 +53,7 @@ func TestSubmit(t *testing.T) {
 			t.Errorf("job.xml: %s is %q, want %q", name, conf[name], want)
 		}
 	}
-	if err := f.Kill(t.Context(), done); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, f.Kill(t.Context(), done))
 	if left, states := f.hdfs.left(stagingOfAnn), f.apps(t); len(left) > 0 || states[0] != "KILLED" {
 		t.Errorf("after the kill: files %v, application %v", left, states)
 	}
@@ -168,9 +160,7 @@ func TestResourceManagerComesBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)
 			f.yarn.Inject(fault)
-			if _, err := f.Submit(t.Context(), job("one")); err != nil {
-				t.Fatal(err)
-			}
+			must(f.Submit(t.Context(), job("one")))
 			if states := f.apps(t); len(states) != 1 || states[0] == "FAILED" {
 				t.Errorf("applications %v, want one that is not refused", states)
 			}
@@ -287,9 +277,7 @@ func TestShareIsOneFile(t *testing.T) {
 	one := newFixture(t)
 	two := newSubmitter(one.rm, one.hdfs, "ann", one.site)
 	local := filepath.Join(t.TempDir(), "replay")
-	if err := os.WriteFile(local, []byte("content"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.WriteFile(local, []byte("content"), 0o755))
 	var both sync.WaitGroup
 	var got [2]cacheFile
 	for i, s := range []*Submitter{one.Submitter, two} {
@@ -353,10 +341,7 @@ func TestMaster(t *testing.T) {
 		files: []cacheFile{{path: "/p/bin", link: "bin", bytes: 1, modifiedMs: 2}, {path: "/s/b i", link: "pub", bytes: 3, modifiedMs: 4, public: true}},
 		own:   []cacheFile{{path: "/j/job.split", link: "job.split", bytes: 5, modifiedMs: 6}, {path: "/j/job.xml", link: "job.xml", bytes: 7, modifiedMs: 8}},
 	}
-	got, err := f.master(j, Submitted{App: "application_1_0001"}, files)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must(f.master(j, Submitted{App: "application_1_0001"}, files))
 	if len(got.Secrets["MapReduceShuffleToken"]) == 0 {
 		t.Error("no secret for the shuffle")
 	}
@@ -418,9 +403,7 @@ func TestMasterVariants(t *testing.T) {
 func TestSite(t *testing.T) {
 	folder := t.TempDir()
 	write := func(name, text string) {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644))
 	}
 	want := func(part string) {
 		t.Helper()
@@ -451,9 +434,7 @@ func TestStreamingJar(t *testing.T) {
 	}
 	lib := filepath.Join(home, "share/hadoop/tools/lib")
 	jar := filepath.Join(lib, "hadoop-streaming-3.4.2.jar")
-	if err := errors.Join(os.MkdirAll(lib, 0o755), os.WriteFile(jar, nil, 0o644)); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, errors.Join(os.MkdirAll(lib, 0o755), os.WriteFile(jar, nil, 0o644)))
 	if got, err := streamingJar(home); err != nil || got != jar {
 		t.Errorf("jar %q, %v", got, err)
 	}

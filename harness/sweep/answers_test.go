@@ -42,10 +42,7 @@ func made(traces int, values []string, seeds int, makespanMs func(trace, setting
 
 func answersOf(t *testing.T, p *Plan, trials []results.Trial) *Answers {
 	t.Helper()
-	metrics, err := measure.Find([]string{"makespan"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	metrics := must(measure.Find([]string{"makespan"}))
 	return answer(p, trials, metrics)
 }
 

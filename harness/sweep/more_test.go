@@ -79,14 +79,8 @@ func TestUntilTold(t *testing.T) {
 				t.Errorf("the plan has %d replays, want those that were added, too", n)
 			}
 		}
-		rows, err := Run(t.Context(), Options{Plan: p, Run: run, Where: madeUp(means, 3e3, backwards, -1)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		report, err := NewReport(p, rows)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rows := must(Run(t.Context(), Options{Plan: p, Run: run, Where: madeUp(means, 3e3, backwards, -1)}))
+		report := must(NewReport(p, rows))
 		n := seedsOf(p)
 		if n[2] != 3 || n[0] != n[1] || n[0] <= 3 || n[0] > 60 || report.Answers.Best.Untold != 0 {
 			t.Errorf("seeds %v, best %+v; want 3 of the third setting, more of the others, and none that is not told", n, report.Answers.Best)
@@ -108,9 +102,7 @@ func TestNeverTold(t *testing.T) {
 	for spread, want := range map[float64][]int{3e3: {10, 10, 3, 3}, 0: {6, 6, 6, 6}} { // three equal pairs have no interval
 		p := aSweep(t, "vary: {nodes: [4, 5]}\nmetrics: [makespan]\nseeds: 3\nmostSeeds: 10\n")
 		run := begin(t, t.TempDir(), "it", p)
-		if _, err := Run(t.Context(), Options{Plan: p, Run: run, Where: madeUp([]float64{100e3, 100e3, 200e3, 200e3}, spread, false, -1)}); err != nil {
-			t.Fatal(err)
-		}
+		must(Run(t.Context(), Options{Plan: p, Run: run, Where: madeUp([]float64{100e3, 100e3, 200e3, 200e3}, spread, false, -1)}))
 		if n := seedsOf(p); !slices.Equal(n, want) {
 			t.Errorf("with seeds that differ by %v ms: seeds %v, want %d", spread, n, want)
 		}

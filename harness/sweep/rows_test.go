@@ -27,14 +27,8 @@ func trialOfMs(ms int64) results.Trial {
 }
 
 func rowOf(t *rapid.T, key string, makespanMs int) (Row, []byte) {
-	r, err := newRow(key, trialOfMs(int64(makespanMs)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	line, err := r.line()
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(newRow(key, trialOfMs(int64(makespanMs))))
+	line := must(r.line())
 	return r, line
 }
 
@@ -120,9 +114,7 @@ func TestRowsUnlike(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, _ := rowOf(t, "key0", 1)
 		b, _ := rowOf(t, "key0", 2)
-		if _, err := rows.Add(a); err != nil {
-			t.Fatal(err)
-		}
+		must(rows.Add(a))
 		if _, err := rows.Add(b); !errors.Is(err, errUnlike) {
 			t.Fatalf("two results of one replay: %v, want errUnlike", err)
 		}
@@ -138,12 +130,8 @@ func TestDigestOfOrder(t *testing.T) {
 		for i := range order {
 			x, _ := rowOf(t, p.Replays[i].Key, i)
 			y, _ := rowOf(t, p.Replays[order[i]].Key, order[i])
-			if _, err := a.Add(x); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := b.Add(y); err != nil {
-				t.Fatal(err)
-			}
+			must(a.Add(x))
+			must(b.Add(y))
 		}
 		if a.Digest(p) != b.Digest(p) {
 			t.Fatal("another order gives another digest")
@@ -151,9 +139,7 @@ func TestDigestOfOrder(t *testing.T) {
 		other := newRows(p)
 		for i, r := range p.Replays {
 			x, _ := rowOf(t, r.Key, i+1)
-			if _, err := other.Add(x); err != nil {
-				t.Fatal(err)
-			}
+			must(other.Add(x))
 		}
 		if a.Digest(p) == other.Digest(p) {
 			t.Fatal("other results give the same digest")

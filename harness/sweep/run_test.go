@@ -18,18 +18,9 @@ import (
 // aSweep returns the plan of a small sweep of a measured trace.
 func aSweep(t *testing.T, more string) *Plan {
 	t.Helper()
-	trace, err := filepath.Abs("../fidelity/testdata/run/trials/r01-wordcount-yarn/trace.heddle")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := config.ParseSweep(filepath.Join(t.TempDir(), "small.yaml"), []byte("traces: ["+trace+"]\nmodels: [yarn, delay]\n"+more))
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := New(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	trace := must(filepath.Abs("../fidelity/testdata/run/trials/r01-wordcount-yarn/trace.heddle"))
+	s := must(config.ParseSweep(filepath.Join(t.TempDir(), "small.yaml"), []byte("traces: ["+trace+"]\nmodels: [yarn, delay]\n"+more)))
+	p := must(New(s))
 	return p
 }
 
@@ -88,10 +79,7 @@ func TestPlanRefuses(t *testing.T) {
 // A plan that another process reads is the same, and one whose keys do not fit is refused.
 func TestPlanAsFile(t *testing.T) {
 	p := aSweep(t, gridOf)
-	text, err := json.Marshal(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(json.Marshal(p))
 	var q Plan
 	if err := json.Unmarshal(text, &q); err != nil {
 		t.Fatal(err)
@@ -107,10 +95,7 @@ func TestPlanAsFile(t *testing.T) {
 
 func begin(t *testing.T, root, name string, p *Plan) *runs.Run {
 	t.Helper()
-	run, err := Begin(root, name, p, []byte("a sweep\n"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := must(Begin(root, name, p, []byte("a sweep\n"), nil))
 	return run
 }
 
@@ -205,10 +190,7 @@ func TestChangedTrace(t *testing.T) {
 
 func table(t *testing.T, run *runs.Run) []byte {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(run.Dir, "measures.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile(filepath.Join(run.Dir, "measures.jsonl")))
 	return text
 }
 

@@ -31,10 +31,7 @@ func TestGeneratedTwin(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := config.Workload{Name: "two-jobs", Label: "two", Params: map[string]string{"gap": "4s"}, Speed: 2, Scale: 2}
-	x, err := workload.Of(w).Twin(context.Background(), config.Cache{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must(workload.Of(w).Twin(context.Background(), config.Cache{}))
 	if len(x.Files) != 1 || x.Files[0].Bytes != 4*mib {
 		t.Errorf("files %+v, want one of 4 MiB: two parts of it are read, twice as large", x.Files)
 	}

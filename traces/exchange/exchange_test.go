@@ -34,10 +34,7 @@ func shared(tb testing.TB, name string) string {
 func mustImport(t *testing.T, o ImportOptions, inputs ...string) (string, *Imported) {
 	t.Helper()
 	o.Inputs, o.Output = inputs, filepath.Join(t.TempDir(), "out.trace")
-	r, err := Import(context.Background(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(Import(context.Background(), o))
 	return o.Output, r
 }
 
@@ -53,9 +50,7 @@ func readTrace(t *testing.T, path string) (traces.Header, []traces.Event) {
 func mustExport(t *testing.T, name, input string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "out."+name)
-	if _, err := Export(ExportOptions{Input: input, Format: Find(name), Output: path}, nil); err != nil {
-		t.Fatal(err)
-	}
+	must(Export(ExportOptions{Input: input, Format: Find(name), Output: path}, nil))
 	return path
 }
 
@@ -236,10 +231,7 @@ func eventLines(events []traces.Event) []string {
 // member.
 func rumenLines(t *testing.T, path string) (lines []string) {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must(os.ReadFile(path))
 	if strings.HasSuffix(path, ".gz") {
 		z, err := gzip.NewReader(bytes.NewReader(data))
 		if err != nil {
@@ -335,27 +327,19 @@ func TestSLSRoundTrip(t *testing.T) {
 // TestSWIMRoundTrip: lists come back byte by byte, whatever the blocks' size.
 func TestSWIMRoundTrip(t *testing.T) {
 	path := shared(t, "swim/FB-2009_samples_24_times_1hr_0.tsv")
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must(os.ReadFile(path))
 	lines := bytes.SplitAfter(data, []byte("\n"))
 	if testing.Short() {
 		lines = lines[:300]
 	}
 	piece := filepath.Join(t.TempDir(), "jobs.tsv")
 	want := bytes.Join(lines, nil)
-	if err := os.WriteFile(piece, want, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.WriteFile(piece, want, 0o644))
 	o := DefaultImport
 	o.Nodes, o.Racks, o.Strict = 60, 3, true
 	o.Rules.BlockBytes = 1 << 30
 	trace, r := mustImport(t, o, piece)
-	got, err := os.ReadFile(mustExport(t, "swim", trace))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must(os.ReadFile(mustExport(t, "swim", trace)))
 	if !bytes.Equal(got, want) {
 		t.Errorf("the list of %d jobs comes back otherwise:\n%s", r.Jobs, cmp.Diff(strings.Split(string(want), "\n"), strings.Split(string(got), "\n")))
 	}
@@ -395,9 +379,7 @@ func TestLeftOut(t *testing.T) {
 		"list damaged": {list[:half] + "\x00" + list[half:], true}, "last damaged": {list[:len(list)-9], false},
 	} {
 		path := filepath.Join(t.TempDir(), "jobs")
-		if err := os.WriteFile(path, []byte(c.data), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, os.WriteFile(path, []byte(c.data), 0o600))
 		o := DefaultImport
 		o.Inputs, o.Output = []string{path}, path+".trace"
 		if _, err := Import(t.Context(), o); (err != nil) != c.lost || err != nil && !strings.Contains(err.Error(), "--partial") {

@@ -63,9 +63,7 @@ func TestHostileFiles(t *testing.T) {
 			folder := t.TempDir()
 			o := DefaultImport
 			o.Inputs, o.Output = []string{filepath.Join(folder, "in")}, filepath.Join(folder, "out")
-			if err := os.WriteFile(o.Inputs[0], c.data, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, os.WriteFile(o.Inputs[0], c.data, 0o644))
 			_, err := Import(context.Background(), o)
 			if err == nil || !strings.Contains(err.Error(), c.want) || len(err.Error()) > 1000 {
 				t.Errorf("%.1000v, want %q", err, c.want)
@@ -98,9 +96,7 @@ func TestInterruptedImport(t *testing.T) {
 	cancel()
 	o := DefaultImport
 	o.Inputs, o.Format, o.Output = []string{filepath.Join(t.TempDir(), "in")}, Find("rumen"), filepath.Join(t.TempDir(), "out")
-	if err := os.WriteFile(o.Inputs[0], bytes.Repeat([]byte("no job\n"), 1<<16), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.WriteFile(o.Inputs[0], bytes.Repeat([]byte("no job\n"), 1<<16), 0o644))
 	if _, err := Import(ctx, o); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, want that it was cancelled", err)
 	}

@@ -20,10 +20,7 @@ func seeds(tb testing.TB) map[string][][]byte {
 	} {
 		paths, _ := filepath.Glob(pattern)
 		for _, path := range paths {
-			data, err := os.ReadFile(path)
-			if err != nil {
-				tb.Fatal(err)
-			}
+			data := must(os.ReadFile(path))
 			found[form] = append(found[form], data)
 		}
 		if len(found[form]) == 0 {
@@ -114,9 +111,7 @@ func FuzzImport(f *testing.F) {
 		if len(data) > maxFuzzed {
 			t.Skip("longer inputs find little more in the same time")
 		}
-		if err := importSound(folder, data); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, importSound(folder, data))
 	})
 }
 

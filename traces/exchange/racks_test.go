@@ -63,9 +63,7 @@ func TestRacksOfBareHosts(t *testing.T) {
 			var inputs []string
 			for i, text := range c.files {
 				inputs = append(inputs, filepath.Join(t.TempDir(), fmt.Sprintf("%d.json", i)))
-				if err := os.WriteFile(inputs[i], []byte(text), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				mustDo(t, os.WriteFile(inputs[i], []byte(text), 0o644))
 			}
 			path, r := mustImport(t, DefaultImport, inputs...)
 			if len(r.Mended) > 0 || r.RacklessHosts != c.hosts || r.RacklessAttempts != c.attempts {
@@ -101,19 +99,14 @@ func TestSharedRacks(t *testing.T) {
 			known := map[string]string{}
 			if c.topology != "" {
 				inputs = append(inputs, shared(t, c.topology))
-				data, err := os.ReadFile(inputs[1])
-				if err != nil {
-					t.Fatal(err)
-				}
+				data := must(os.ReadFile(inputs[1]))
 				var tree struct {
 					Children []struct {
 						Name     string
 						Children []struct{ Name string }
 					}
 				}
-				if err := json.Unmarshal(data, &tree); err != nil {
-					t.Fatal(err)
-				}
+				mustDo(t, json.Unmarshal(data, &tree))
 				for _, rack := range tree.Children {
 					for _, host := range rack.Children {
 						known[host.Name] = "/" + rack.Name

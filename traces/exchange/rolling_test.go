@@ -18,14 +18,8 @@ func digestOf(t *testing.T, in string) (string, *Imported) {
 	t.Helper()
 	o := DefaultImport
 	o.Inputs, o.Output = []string{in}, filepath.Join(t.TempDir(), "out")
-	imported, err := Import(context.Background(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := tracefile.Open(o.Output)
-	if err != nil {
-		t.Fatal(err)
-	}
+	imported := must(Import(context.Background(), o))
+	r := must(tracefile.Open(o.Output))
 	defer r.Close()
 	for r.Next() {
 	}
@@ -39,22 +33,15 @@ func TestRollingLogs(t *testing.T) {
 	whole := filepath.Join(t.TempDir(), "application_1_0001")
 	write := func(path string, data []byte) {
 		t.Helper()
-		if err := os.WriteFile(path, data, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, os.WriteFile(path, data, 0o644))
 	}
 	write(whole, log.Bytes())
 	want, _ := digestOf(t, whole)
-	packer, err := zstd.NewWriter(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	packer := must(zstd.NewWriter(nil))
 	lines := bytes.SplitAfter(log.Bytes(), []byte("\n"))
 	pack := func(lines [][]byte) []byte { return packer.EncodeAll(bytes.Join(lines, nil), nil) }
 	folder := filepath.Join(t.TempDir(), "eventlog_v2_application_1_0001")
-	if err := os.Mkdir(folder, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.Mkdir(folder, 0o755))
 	part := func(name string) string { return filepath.Join(folder, name+"_application_1_0001.zstd") }
 	write(filepath.Join(folder, "appstatus_application_1_0001"), nil)
 	write(part("events_1"), pack(lines[:7]))

@@ -155,17 +155,11 @@ func sparkLines(tb testing.TB) []byte {
 	o.Output = filepath.Join(tb.TempDir(), "out")
 	for i, data := range seeds(tb)["spark"] {
 		o.Inputs = append(o.Inputs, filepath.Join(tb.TempDir(), fmt.Sprint(i)))
-		if err := os.WriteFile(o.Inputs[i], data, 0o644); err != nil {
-			tb.Fatal(err)
-		}
+		mustDo(tb, os.WriteFile(o.Inputs[i], data, 0o644))
 	}
-	if _, err := Import(context.Background(), o); err != nil {
-		tb.Fatal(err)
-	}
+	must(Import(context.Background(), o))
 	var lines bytes.Buffer
-	if _, err := Export(ExportOptions{Input: o.Output, Format: &jsonLines}, &lines); err != nil {
-		tb.Fatal(err)
-	}
+	must(Export(ExportOptions{Input: o.Output, Format: &jsonLines}, &lines))
 	return lines.Bytes()
 }
 
@@ -175,10 +169,7 @@ func lineSeeds(tb testing.TB) [][]byte {
 	if len(paths) == 0 {
 		tb.Fatal("no history in ../jhist/testdata")
 	}
-	f, err := os.Open(paths[0])
-	if err != nil {
-		tb.Fatal(err)
-	}
+	f := must(os.Open(paths[0]))
 	defer f.Close()
 	job, _, err := jhist.Parse(f)
 	if err != nil {
@@ -193,9 +184,7 @@ func lineSeeds(tb testing.TB) [][]byte {
 		&traces.Heartbeat{T: 4, Node: "n1"}, &traces.BlockReplica{T: 4, Block: 7, Node: "n1", LengthBytes: 9}, &traces.Note{T: 5, Text: "x"})
 	h := traces.Header{Format: 1, Cluster: traces.ClusterFacts{Nodes: []traces.NodeFacts{{Node: "n1", Rack: "/r1", VCores: 4, Worker: true}}}}
 	var whole bytes.Buffer
-	if err := tracefile.WriteLines(&whole, h, slices.Values(events)); err != nil {
-		tb.Fatal(err)
-	}
+	mustDo(tb, tracefile.WriteLines(&whole, h, slices.Values(events)))
 	const head = `{"kind":"header","format":1,"origin":"x\"y"}` + "\n"
 	return [][]byte{
 		whole.Bytes(),
@@ -240,9 +229,7 @@ func TestUseOfSpoiltTraces(t *testing.T) {
 				data = mutate(r, data)
 			}
 		}
-		if err := os.WriteFile(path, data, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, os.WriteFile(path, data, 0o644))
 		if err := useTrace(path, len(data)); err != nil {
 			t.Fatalf("mutation %d: %v\n%.3000q", i, err, data)
 		}
@@ -259,9 +246,7 @@ func FuzzUse(f *testing.F) {
 		if len(data) > maxFuzzed {
 			t.Skip("longer inputs find little more in the same time")
 		}
-		if err := os.WriteFile(path, data, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, os.WriteFile(path, data, 0o644))
 		if _, _, err := lookAt(path); err != nil {
 			t.Fatal(err)
 		}

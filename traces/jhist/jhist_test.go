@@ -48,10 +48,7 @@ func compareWithGolden(t *testing.T, name, got string) {
 			t.Fatal(err)
 		}
 	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must(os.ReadFile(golden))
 	if d := cmp.Diff(string(want), got); d != "" {
 		t.Errorf("job (-want +got):\n%s", d)
 	}
@@ -68,10 +65,7 @@ func TestText(t *testing.T) {
 			t.Errorf("%s: mended %v", name, log.Counts())
 		}
 		compareWithGolden(t, name, describe(job, events))
-		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must(os.ReadFile(path))
 		all = append(all, data...)
 		for n := 50; n < len(data); n += 41 {
 			if job, _, err := Parse(bytes.NewReader(data[:n])); job == nil {
@@ -89,10 +83,7 @@ func TestOneFile(t *testing.T) {
 	files, _ := filepath.Glob("testdata/*.jhist")
 	var all []byte
 	for _, path := range files {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must(os.ReadFile(path))
 		all = append(all, data...)
 	}
 	if jobs, log := jobsOf(t, all); len(jobs) != len(files) || len(log.Counts()) != 0 {
@@ -196,10 +187,7 @@ func TestHadoopSamples(t *testing.T) {
 func TestTruncated(t *testing.T) {
 	files, _ := filepath.Glob("testdata/*.jhist")
 	for _, path := range files {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must(os.ReadFile(path))
 		start := len(data) - len(bytes.SplitN(data, []byte("\n"), 3)[2])
 		events := -1
 		for n := start + 1; n < len(data); n += 97 {
@@ -223,10 +211,7 @@ func TestTruncated(t *testing.T) {
 
 func TestOddFiles(t *testing.T) {
 	sample, _ := filepath.Glob("testdata/job_*_0034-*.jhist")
-	data, err := os.ReadFile(sample[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must(os.ReadFile(sample[0]))
 	lines := strings.SplitAfter(string(data), "\n")
 	head := lines[0] + lines[1]
 
@@ -333,10 +318,7 @@ func TestLevel(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	files, _ := filepath.Glob("testdata/*[tg]") // .jhist and .log
 	for _, path := range files {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			f.Fatal(err)
-		}
+		data := must(os.ReadFile(path))
 		f.Add(data[:min(len(data), 4<<10)])
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -356,10 +338,7 @@ func FuzzParse(f *testing.F) {
 // BenchmarkParse reads the history of a job of 10,000 tasks.
 func BenchmarkParse(b *testing.B) {
 	files, _ := filepath.Glob("testdata/*_0034-*.jhist")
-	data, err := os.ReadFile(files[0])
-	if err != nil {
-		b.Fatal(err)
-	}
+	data := must(os.ReadFile(files[0]))
 	lines := bytes.SplitAfter(data, []byte("\n"))
 	var big bytes.Buffer
 	big.Write(lines[0])
@@ -383,10 +362,7 @@ func BenchmarkParse(b *testing.B) {
 
 func parseFile(t *testing.T, path string) (*Job, int, *mend.Log) {
 	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must(os.Open(path))
 	defer f.Close()
 	log := &mend.Log{}
 	job, events, err := parse(f, log)

@@ -12,12 +12,8 @@ func TestForeignPacked(t *testing.T) {
 	pack := func(text string) []byte {
 		var out bytes.Buffer
 		z := gzip.NewWriter(&out)
-		if _, err := z.Write([]byte(text)); err != nil {
-			t.Fatal(err)
-		}
-		if err := z.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(z.Write([]byte(text)))
+		mustDo(t, z.Close())
 		return out.Bytes()
 	}
 	spark := pack(`{"Event":"SparkListenerLogStart"}` + strings.Repeat(" ", 1<<16))

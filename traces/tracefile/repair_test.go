@@ -26,9 +26,7 @@ func TestRepairAfterEveryCut(t *testing.T) {
 	for n := fileFrameBytes; n < len(whole); n += 3 {
 		from, to := filepath.Join(folder, "a"), filepath.Join(folder, "b")
 		os.Remove(to)
-		if err := os.WriteFile(from, whole[:n], 0o644); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, os.WriteFile(from, whole[:n], 0o644))
 		r, err := Repair(from, to)
 		if n < headerEnd {
 			if err == nil {
@@ -62,9 +60,7 @@ func TestRepairOfTheMiddle(t *testing.T) {
 		from, to := filepath.Join(folder, "a"), filepath.Join(folder, "b")
 		bad := bytes.Clone(whole)
 		bad[at] ^= 0xff
-		if err := os.WriteFile(from, bad, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, os.WriteFile(from, bad, 0o644))
 		report, err := Check(from)
 		if err != nil || len(report.Damage) == 0 || report.Events != 14 {
 			t.Errorf("%s: check: %+v, %v", name, report, err)
@@ -73,10 +69,7 @@ func TestRepairOfTheMiddle(t *testing.T) {
 		if err != nil || r.Events != 14 || r.LostEvents != 7 || r.LostTail {
 			t.Errorf("%s: repair: %+v, %v", name, r, err)
 		}
-		_, got, err := ReadFile(to)
-		if err != nil {
-			t.Fatal(err)
-		}
+		_, got := must2(ReadFile(to))
 		diffEvents(t, append(events[:7:7], events[14:]...), got)
 	}
 }
@@ -86,19 +79,11 @@ func TestRepairOfTheMiddle(t *testing.T) {
 func TestCheckComparesTheFooter(t *testing.T) {
 	whole := encode(t, sampleEvents(4), 9)
 	at := bytes.LastIndex(whole, []byte(tagFooter)) - 8
-	tampered, err := parseFooter(whole[at+frameHeadBytes:])
-	if err != nil {
-		t.Fatal(err)
-	}
+	tampered := must(parseFooter(whole[at+frameHeadBytes:]))
 	tampered.TraceDigest, tampered.Events = "sha256:0", 5
-	data, err := tampered.append(bytes.Clone(whole[:at]))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must(tampered.append(bytes.Clone(whole[:at])))
 	path := filepath.Join(t.TempDir(), "a")
-	if err := os.WriteFile(path, data, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.WriteFile(path, data, 0o644))
 	r, err := Check(path)
 	if err != nil || len(r.Damage) != 2 {
 		t.Errorf("%+v, %v, want the number of events and the digest as damage", r, err)
@@ -146,9 +131,7 @@ func TestCheckWarns(t *testing.T) {
 		{"actuation", func(e []traces.Event) []traces.Event { return append(e, &traces.Actuation{T: 10, Decision: 4}) }, "event 7: actuation of decision 4: no such decision was made"},
 	} {
 		path := filepath.Join(t.TempDir(), "a")
-		if err := os.WriteFile(path, encode(t, c.change(good), 99), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, os.WriteFile(path, encode(t, c.change(good), 99), 0o644))
 		r, err := Check(path)
 		if err != nil || len(r.Damage) > 0 || len(r.Impossible) > 0 {
 			t.Fatalf("%s: %+v, %v", c.name, r, err)
@@ -165,13 +148,8 @@ func TestCheckWarns(t *testing.T) {
 
 func TestCloseIncomplete(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.trace")
-	w, err := Create(path, someHeader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.CloseIncomplete("interrupted"); err != nil {
-		t.Fatal(err)
-	}
+	w := must(Create(path, someHeader))
+	mustDo(t, w.CloseIncomplete("interrupted"))
 	r, err := Check(path)
 	if err != nil || r.Complete || r.Reason != "interrupted" || len(r.Damage) > 0 {
 		t.Errorf("%+v, %v", r, err)
@@ -186,16 +164,11 @@ func TestCloseIncomplete(t *testing.T) {
 func TestFlushEvery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		w, err := newWriter(&out, "test", someHeader)
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := must(newWriter(&out, "test", someHeader))
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- w.FlushEvery(ctx, time.Second) }()
-		if err := w.Write(&traces.Note{T: 1}); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, w.Write(&traces.Note{T: 1}))
 		written := func() []byte {
 			w.mu.Lock()
 			defer w.mu.Unlock()

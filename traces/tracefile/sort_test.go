@@ -27,26 +27,17 @@ func TestSorter(t *testing.T) {
 			e = &traces.NodeDown{T: e.At(), Reason: fmt.Sprint(i % 97)}
 		}
 		all = append(all, e)
-		if err := s.Add(e); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, s.Add(e))
 	}
 	path := filepath.Join(folder, "sorted.trace")
-	if err := s.WriteFile(path, someHeader, nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, s.WriteFile(path, someHeader, nil))
+	mustDo(t, s.Close())
 	traces.Sort(all)
 	want, got := traces.NewTraceDigest(), traces.NewTraceDigest()
 	for _, e := range all {
 		want.Add(e)
 	}
-	_, events, err := ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, events := must2(ReadFile(path))
 	for _, e := range events {
 		got.Add(e)
 	}
@@ -77,10 +68,7 @@ func TestSortWithoutDisk(t *testing.T) {
 // any order, and there are several batches and blocks.
 func TestStream(t *testing.T) {
 	folder := t.TempDir()
-	stream, err := NewStream(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	stream := must(NewStream(folder))
 	defer stream.Close()
 	sorter := NewSorter(folder)
 	defer sorter.Close()
@@ -90,22 +78,12 @@ func TestStream(t *testing.T) {
 			e = &traces.NodeDown{T: e.At(), Node: traces.Node(fmt.Sprint("n", i%7))}
 		}
 		stream.Add(e)
-		if err := sorter.Add(e); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, sorter.Add(e))
 	}
 	got, want := filepath.Join(folder, "stream"), filepath.Join(folder, "sorter")
-	if err := errors.Join(stream.WriteFile(got, someHeader), sorter.WriteFile(want, someHeader, nil)); err != nil {
-		t.Fatal(err)
-	}
-	a, err := os.ReadFile(got)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := os.ReadFile(want)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, errors.Join(stream.WriteFile(got, someHeader), sorter.WriteFile(want, someHeader, nil)))
+	a := must(os.ReadFile(got))
+	b := must(os.ReadFile(want))
 	if !bytes.Equal(a, b) {
 		t.Errorf("%d bytes, those of the Sorter are %d and others", len(a), len(b))
 	}
@@ -117,10 +95,7 @@ func TestStream(t *testing.T) {
 // TestStreamFails cannot write its events any more: the trace is not made, and the reader is told.
 func TestStreamFails(t *testing.T) {
 	folder := t.TempDir()
-	stream, err := NewStream(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	stream := must(NewStream(folder))
 	defer stream.Close()
 	stream.file.Close()
 	for i := range 2 * streamEvents {
@@ -139,13 +114,8 @@ func TestStreamFails(t *testing.T) {
 func TestShortStream(t *testing.T) {
 	folder := t.TempDir()
 	for i := range 100 {
-		stream, err := NewStream(folder)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := stream.WriteFile(filepath.Join(folder, fmt.Sprint(i)), someHeader); err != nil {
-			t.Fatal(err)
-		}
+		stream := must(NewStream(folder))
+		mustDo(t, stream.WriteFile(filepath.Join(folder, fmt.Sprint(i)), someHeader))
 		stream.Close()
 	}
 }

@@ -29,10 +29,7 @@ func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		events := rapid.SliceOf(anyEvent()).Draw(t, "events")
 		path := filepath.Join(folder, "a.trace")
-		w, err := newTestWriter(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := must(newTestWriter(path))
 		for i, e := range events {
 			if err := w.Write(e); err != nil {
 				t.Fatal(err)
@@ -44,10 +41,7 @@ func TestRoundTrip(t *testing.T) {
 		if err := w.Close(); err != nil {
 			t.Fatal(err)
 		}
-		h, got, err := ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		h, got := must2(ReadFile(path))
 		want := someHeader
 		want.Format = traces.FormatVersion
 		if d := cmp.Diff(want, h); d != "" {
@@ -64,10 +58,7 @@ func TestLinesRoundTrip(t *testing.T) {
 		if err := WriteLines(&text, someHeader, slices.Values(events)); err != nil {
 			t.Fatal(err)
 		}
-		r, err := NewReader(&text, "lines")
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must(NewReader(&text, "lines"))
 		var got []traces.Event
 		for e := range r.All() {
 			got = append(got, e)
@@ -136,10 +127,7 @@ func TestNewerFiles(t *testing.T) {
 	t.Run("unknown kinds, fields and frames", func(t *testing.T) {
 		note := &traces.Note{T: 7, Text: "known"}
 		var out bytes.Buffer
-		w, err := newWriter(&out, "test", someHeader)
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := must(newWriter(&out, "test", someHeader))
 		// Kind 200: T 3 after the start, then anything.
 		w.block.block = appendRecord(w.block.block, 200, []byte{6, 0xff, 0xff, 0xff})
 		w.block.Since, w.block.Stored = 3, nil
@@ -152,13 +140,8 @@ func TestNewerFiles(t *testing.T) {
 		w.Flush()
 		out.Write(appendFrameHead(nil, "HDLX", 4+3))
 		out.WriteString("new")
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
-		r, err := NewReader(&out, "test")
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, w.Close())
+		r := must(NewReader(&out, "test"))
 		if !r.Next() {
 			t.Fatal(r.Err())
 		}
@@ -188,17 +171,10 @@ func TestNewerFiles(t *testing.T) {
 
 func TestWriteFileSortsAndReplaces(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.trace")
-	if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.WriteFile(path, []byte("old"), 0o600))
 	events := []traces.Event{&traces.Note{T: 3}, &traces.Note{T: 1}, &traces.Note{T: 2}}
-	if err := WriteFile(path, someHeader, events); err != nil {
-		t.Fatal(err)
-	}
-	_, got, err := ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, WriteFile(path, someHeader, events))
+	_, got := must2(ReadFile(path))
 	diffEvents(t, []traces.Event{events[1], events[2], events[0]}, got)
 	if left, _ := os.ReadDir(filepath.Dir(path)); len(left) != 1 {
 		t.Errorf("folder holds %v, want the trace alone", left)
@@ -207,9 +183,7 @@ func TestWriteFileSortsAndReplaces(t *testing.T) {
 
 func TestCreateRefusesAnExistingFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.trace")
-	if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.WriteFile(path, []byte("old"), 0o600))
 	if _, err := Create(path, someHeader); !errors.Is(err, os.ErrExist) {
 		t.Errorf("error is %v, want %v", err, os.ErrExist)
 	}
@@ -219,10 +193,7 @@ func TestCreateRefusesAnExistingFile(t *testing.T) {
 // what was saved, stays, and the bytes on disk are a readable beginning.
 func TestDiskFull(t *testing.T) {
 	disk := &fullDisk{room: 1200}
-	w, err := newWriter(disk, "run/a.trace", someHeader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must(newWriter(disk, "run/a.trace", someHeader))
 	w.live = true
 	events := sampleEvents(100)
 	var failed error
@@ -250,10 +221,7 @@ func TestDiskFull(t *testing.T) {
 func TestReadingDoesNotAllocate(t *testing.T) {
 	data := encode(t, sampleEvents(20_000), 1<<30)
 	read := func() {
-		r, err := NewReader(bytes.NewReader(data), "test")
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must(NewReader(bytes.NewReader(data), "test"))
 		for r.Next() {
 		}
 		if r.Err() != nil {
@@ -312,18 +280,11 @@ func BenchmarkWrite(b *testing.B) {
 	events := sampleEvents(1_000_000)
 	b.ResetTimer()
 	for range b.N {
-		w, err := newWriter(io.Discard, "bench", someHeader)
-		if err != nil {
-			b.Fatal(err)
-		}
+		w := must(newWriter(io.Discard, "bench", someHeader))
 		for _, e := range events {
-			if err := w.Write(e); err != nil {
-				b.Fatal(err)
-			}
+			mustDo(b, w.Write(e))
 		}
-		if err := w.Close(); err != nil {
-			b.Fatal(err)
-		}
+		mustDo(b, w.Close())
 		b.SetBytes(w.written)
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1e6, "ns/event")
@@ -335,10 +296,7 @@ func BenchmarkRead(b *testing.B) {
 	b.ReportAllocs()
 	b.ResetTimer()
 	for range b.N {
-		r, err := NewReader(bytes.NewReader(data), "bench")
-		if err != nil {
-			b.Fatal(err)
-		}
+		r := must(NewReader(bytes.NewReader(data), "bench"))
 		for r.Next() {
 		}
 		if r.Err() != nil {
@@ -372,21 +330,14 @@ func sampleEvents(n int) []traces.Event {
 func encode(t testing.TB, events []traces.Event, flushAfter int) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	w, err := newWriter(&out, "test", someHeader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must(newWriter(&out, "test", someHeader))
 	for i, e := range events {
-		if err := w.Write(e); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, w.Write(e))
 		if i%flushAfter == flushAfter-1 {
 			w.Flush()
 		}
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, w.Close())
 	return out.Bytes()
 }
 
@@ -506,14 +457,9 @@ func TestSkip(t *testing.T) {
 		&traces.NodeUp{T: 1, NodeFacts: traces.NodeFacts{Node: "n"}}, &traces.Heartbeat{T: 5, Node: "m"}, &traces.NodeDown{T: 7, Node: "m"}, &traces.Heartbeat{T: 9, Node: "n"}, &traces.NodeDown{T: 12, Node: "n"},
 	}
 	var binary, text bytes.Buffer
-	if err := errors.Join(Encode(&binary, "x", h, events), WriteLines(&text, h, slices.Values(events))); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, errors.Join(Encode(&binary, "x", h, events), WriteLines(&text, h, slices.Values(events))))
 	for name, file := range map[string][]byte{"binary": binary.Bytes(), "lines": text.Bytes()} {
-		r, err := NewReader(bytes.NewReader(file), name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must(NewReader(bytes.NewReader(file), name))
 		r.KeepEvents()
 		r.Skip(traces.KindHeartbeat, traces.KindNodeUp)
 		got := slices.Collect(r.All())

@@ -85,10 +85,7 @@ func TestStagingFiles(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			info := read(t, name+".splitmetainfo")
-			metas, err := ParseMeta(bytes.NewReader(info))
-			if err != nil {
-				t.Fatal(err)
-			}
+			metas := must(ParseMeta(bytes.NewReader(info)))
 			if d := cmp.Diff(want.metas, metas); d != "" {
 				t.Errorf("metas (-want +got):\n%s", d)
 			}
@@ -115,10 +112,7 @@ func TestStagingFiles(t *testing.T) {
 
 func read(t testing.TB, name string) []byte {
 	t.Helper()
-	b, err := os.ReadFile("testdata/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must(os.ReadFile("testdata/" + name))
 	return b
 }
 
@@ -193,10 +187,7 @@ func TestWriteReadMeta(t *testing.T) {
 				Length: rapid.Int64Min(0).Draw(t, "length"),
 			}
 		})).Draw(t, "metas")
-		got, err := ParseMeta(bytes.NewReader(AppendMeta(nil, want)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must(ParseMeta(bytes.NewReader(AppendMeta(nil, want))))
 		if d := cmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" {
 			t.Fatalf("(-written +read):\n%s", d)
 		}
@@ -206,14 +197,8 @@ func TestWriteReadMeta(t *testing.T) {
 // What Hadoop wrote with the older interface is written again byte by byte.
 func TestEncodeIsHadoops(t *testing.T) {
 	info, want := read(t, "oldapi.splitmetainfo"), read(t, "oldapi.split")
-	metas, err := ParseMeta(bytes.NewReader(info))
-	if err != nil {
-		t.Fatal(err)
-	}
-	splits, err := Parse(want, metas)
-	if err != nil {
-		t.Fatal(err)
-	}
+	metas := must(ParseMeta(bytes.NewReader(info)))
+	splits := must(Parse(want, metas))
 	var hosts [][]string
 	for _, m := range metas {
 		hosts = append(hosts, m.Hosts)
@@ -255,10 +240,7 @@ func TestWriteReadSplits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := Parse(data, metas)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must(Parse(data, metas))
 		if d := cmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" {
 			t.Fatalf("(-written +read):\n%s", d)
 		}
@@ -311,10 +293,7 @@ func FuzzParseMeta(f *testing.F) {
 		if err != nil {
 			return
 		}
-		again, err := ParseMeta(bytes.NewReader(AppendMeta(nil, metas)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := must(ParseMeta(bytes.NewReader(AppendMeta(nil, metas))))
 		if d := cmp.Diff(metas, again); d != "" {
 			t.Fatalf("changed by writing:\n%s", d)
 		}

@@ -68,9 +68,7 @@ func TestDropCachesSaysWhatItDid(t *testing.T) {
 		if want := `{"scope":"host","how":"vm.drop_caches","beforeBytes":40960,"afterBytes":40960}` + "\n"; w.Body.String() != want {
 			t.Errorf("answer %d %s, want %s", w.Code, w.Body, want)
 		}
-		if err := os.Remove(filepath.Join(root, "sys/vm/drop_caches")); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, os.Remove(filepath.Join(root, "sys/vm/drop_caches")))
 		<-time.After(minDropInterval)
 		if w = ask(t, a.Handler(), "POST /drop-caches"); w.Code != 500 || !strings.Contains(w.Body.String(), "no such file") {
 			t.Errorf("answer %d %s, want a 500 that says why", w.Code, w.Body)
@@ -182,10 +180,7 @@ func TestListensOnLoopbackUnlessToldOrTLS(t *testing.T) {
 		{Options{Listen: "127.0.0.1:1", TLSCert: cert, TLSKey: key}, "127.0.0.1:1"},
 	} {
 		c.opts.TokenFile = tokenFile(t)
-		a, err := New(c.opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must(New(c.opts))
 		if a.opts.Listen != c.want {
 			t.Errorf("listen %q, certificate %q: listens on %q, want %q", c.opts.Listen, c.opts.TLSCert, a.opts.Listen, c.want)
 		}
@@ -200,10 +195,7 @@ func newAgent(t *testing.T, o Options) *Agent {
 // serve gives the agent's URL, and what stops it.
 func serve(t *testing.T, a *Agent) (url string, stop func() error) {
 	t.Helper()
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must((&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0"))
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- a.Serve(ctx, l) }()
@@ -237,12 +229,8 @@ func tokenFile(t *testing.T) string {
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	mustDo(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 // ask sends "METHOD /path" with the token.
@@ -273,19 +261,11 @@ func samples(t *testing.T, h http.Handler, after Cursor) (p Page) {
 func golden(t *testing.T, path string, got []byte) {
 	t.Helper()
 	if *update {
-		if err := os.WriteFile(path, got, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, os.WriteFile(path, got, 0o600))
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must(os.Open(path))
 	defer f.Close()
-	want, err := io.ReadAll(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must(io.ReadAll(f))
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
 		t.Errorf("%s differs (-want +got); if it is right, run with -update:\n%s", path, diff)
 	}

@@ -168,10 +168,7 @@ func TestTLS(t *testing.T) {
 func oldTLS(t *testing.T, ca *testCA) (url string) {
 	t.Helper()
 	certFile, keyFile := ca.sign(t, nil)
-	cert, err := tls.LoadX509KeyPair(certFile, keyFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cert := must(tls.LoadX509KeyPair(certFile, keyFile))
 	s := httptest.NewUnstartedServer(http.NotFoundHandler())
 	s.Config.ErrorLog = log.New(io.Discard, "", 0)
 	s.TLS = &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}
@@ -198,17 +195,13 @@ func TestCertificateIsChanged(t *testing.T) {
 	}
 	newCert, newKey := other.sign(t, nil)
 	for from, to := range map[string]string{newCert: cert, newKey: key} {
-		if err := os.Rename(from, to); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, os.Rename(from, to))
 	}
 	a.Reread()
 	if works(ca.file) || !works(other.file) {
 		t.Errorf("after the change: the old CA works %v, the new one %v", works(ca.file), works(other.file))
 	}
-	if err := os.Chmod(key, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.Chmod(key, 0o644))
 	if _, err := New(Options{TokenFile: tokenFile(t), TLSCert: cert, TLSKey: key}); err == nil || !strings.Contains(err.Error(), "chmod 600") {
 		t.Errorf("a key that all may read: %v", err)
 	}
@@ -253,10 +246,7 @@ func TestClockOffset(t *testing.T) {
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(Info{NowWallNs: time.Now().Add(ahead).UnixNano()})
 	})})
-	got, err := c.ClockOffset(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must(c.ClockOffset(t.Context()))
 	if off := got.OffsetNs - ahead.Nanoseconds(); off < -got.UncertaintyNs || off > got.UncertaintyNs {
 		t.Errorf("offset %v ± %v, want %v", time.Duration(got.OffsetNs), time.Duration(got.UncertaintyNs), ahead)
 	}
@@ -285,10 +275,7 @@ func newClient(t *testing.T, o ClientOptions) *Client {
 	if o.TokenFile == "" {
 		o.TokenFile = tokenFile(t)
 	}
-	c, err := NewClient(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(NewClient(o))
 	t.Cleanup(c.Close)
 	return c
 }
@@ -303,10 +290,7 @@ func fake(t *testing.T, h http.HandlerFunc) (url string) {
 // closedAddress is one where nobody listens.
 func closedAddress(t *testing.T) string {
 	t.Helper()
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must((&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0"))
 	defer l.Close()
 	return l.Addr().String()
 }
@@ -359,25 +343,14 @@ func template(change func(*x509.Certificate)) *x509.Certificate {
 // nil, by itself.
 func signed(t *testing.T, template *x509.Certificate, ca *testCA) (certFile, keyFile string, cert *x509.Certificate, key *ecdsa.PrivateKey) {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key = must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	parent, by := template, key
 	if ca != nil {
 		parent, by = ca.cert, ca.key
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, parent, key.Public(), by)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if cert, err = x509.ParseCertificate(der); err != nil {
-		t.Fatal(err)
-	}
-	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	der := must(x509.CreateCertificate(rand.Reader, template, parent, key.Public(), by))
+	cert = must(x509.ParseCertificate(der))
+	keyDER := must(x509.MarshalPKCS8PrivateKey(key))
 	dir := t.TempDir()
 	certFile, keyFile = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	write(t, certFile, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})))

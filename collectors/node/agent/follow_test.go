@@ -54,9 +54,7 @@ func TestRotation(t *testing.T) {
 		}
 		set := func(path, tokens string) { // as the README says: a new file takes the place of the old one
 			write(t, path+".new", tokens)
-			if err := os.Rename(path+".new", path); err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, os.Rename(path+".new", path))
 		}
 		follow("before")
 		set(agents[0].opts.TokenFile, testToken+"\n"+newToken+"\n")
@@ -227,10 +225,7 @@ func TestAgentThatComesLate(t *testing.T) {
 func all(t *testing.T, f *Follower) (sum Batch) {
 	t.Helper()
 	for {
-		b, err := f.Next(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must(f.Next(t.Context()))
 		sum.Samples = append(sum.Samples, b.Samples...)
 		sum.Lost += b.Lost
 		sum.Restarted = sum.Restarted || b.Restarted
@@ -266,10 +261,7 @@ func samplingAgent(t *testing.T, token string) (*Agent, *pipes) {
 func newAgentOf(t *testing.T, token string, o Options) *Agent {
 	t.Helper()
 	o.Listen, o.TokenFile = "127.0.0.1:0", token
-	a, err := New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must(New(o))
 	return a
 }
 
@@ -280,10 +272,7 @@ func TestRotationCommands(t *testing.T) {
 			t.Skipf("needs %s: %v", program, err)
 		}
 	}
-	page, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must(os.ReadFile("README.md"))
 	var blocks []string
 	for rest, found := string(page), true; found; {
 		var block string
@@ -305,10 +294,7 @@ func TestRotationCommands(t *testing.T) {
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v\n%s", commands, err, out)
 		}
-		tokens, err := ReadTokens(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		tokens := must(ReadTokens(path))
 		return tokens
 	}
 	both := run(blocks[0])

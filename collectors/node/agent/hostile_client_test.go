@@ -50,10 +50,7 @@ func TestHostileRequests(t *testing.T) {
 		a.refusals.log, a.failures.log = slog.New(slog.NewTextHandler(&log, nil)), slog.New(slog.NewTextHandler(&log, nil))
 		started, tried := time.Now(), 0
 		for _, r := range hostileRequests {
-			c, err := l.dial(t.Context(), "", "")
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := must(l.dial(t.Context(), "", ""))
 			tried++
 			begin := time.Now()
 			go func() { _, _ = io.WriteString(c, r.request) }() // the agent need not read it all
@@ -113,10 +110,7 @@ func TestSlowReaders(t *testing.T) {
 		}
 		var conns []net.Conn
 		for range maxConnections {
-			c, err := l.dial(t.Context(), "", "")
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := must(l.dial(t.Context(), "", ""))
 			defer c.Close()
 			fmt.Fprint(c, "GET /samples HTTP/1.1\r\nHost: n\r\n"+bearer+"\r\n")
 			conns = append(conns, c)
@@ -136,10 +130,7 @@ func TestOneAddress(t *testing.T) {
 		_, l := samplingAgent(t, tokenFile(t))
 		open := 0
 		for range 2 * maxConnections {
-			c, err := l.dialFrom(t.Context(), net.IPv4(10, 9, 9, 9))
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := must(l.dialFrom(t.Context(), net.IPv4(10, 9, 9, 9)))
 			defer c.Close()
 			synctest.Wait()
 			if _, err := c.Write([]byte("GET")); err == nil {
@@ -164,10 +155,7 @@ func TestConnectionsPerSecond(t *testing.T) {
 		_, l := samplingAgent(t, tokenFile(t))
 		start, flood := time.Now(), 500
 		for range flood {
-			c, err := l.dial(t.Context(), "", "")
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := must(l.dial(t.Context(), "", ""))
 			c.Close()
 		}
 		least := time.Duration(flood-connectionsAtOnce-2) * time.Second / connectionsPerSec
@@ -196,20 +184,14 @@ func TestFloodsLogLittle(t *testing.T) {
 // TestService: systemd is told when the agent is ready and when it ends.
 func TestService(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "notify")
-	l, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must(net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"}))
 	defer l.Close()
 	t.Setenv("NOTIFY_SOCKET", path)
 	_, stop := serve(t, newAgent(t, Options{}))
 	told := func() string {
 		_ = l.SetReadDeadline(time.Now().Add(30 * time.Second))
 		text := make([]byte, 100)
-		n, err := l.Read(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := must(l.Read(text))
 		return string(text[:n])
 	}
 	if got := told(); got != "READY=1" {

@@ -31,10 +31,7 @@ func TestStrangersChangeNothing(t *testing.T) {
 	a := newAgent(t, Options{AllowDropCaches: true, Sample: node.Options{ProcRoot: root}})
 	h := a.Handler()
 	dropped := func() string {
-		text, err := os.ReadFile(filepath.Join(root, "sys/vm/drop_caches"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must(os.ReadFile(filepath.Join(root, "sys/vm/drop_caches")))
 		return string(text)
 	}
 	near := []string{
@@ -107,9 +104,7 @@ func TestDropsAreFewAndFarBetween(t *testing.T) {
 func TestOneDropAtATime(t *testing.T) {
 	root := procRoot(t)
 	pipe := filepath.Join(root, "sys/vm/drop_caches")
-	if err := os.Remove(pipe); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.Remove(pipe))
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Skipf("needs to make a named pipe: %v", err)
 	}
@@ -201,10 +196,7 @@ func TestStrangersKeepNoConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := servePipes(t, Options{})
 		for range maxConnections {
-			c, err := l.dial(t.Context(), "", "")
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := must(l.dial(t.Context(), "", ""))
 			defer c.Close()
 			fmt.Fprint(c, "GET /info HTTP/1.1\r\nHost: node\r\n\r\n")
 			resp, err := http.ReadResponse(bufio.NewReader(c), nil)

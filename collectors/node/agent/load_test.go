@@ -105,10 +105,7 @@ func (c *child) client(t *testing.T) *Client {
 // cpu is the CPU time that the agent's process has used.
 func (c *child) cpu(t *testing.T) time.Duration {
 	t.Helper()
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.cmd.Process.Pid))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.cmd.Process.Pid)))
 	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
 	user, _ := strconv.Atoi(fields[11])
 	system, _ := strconv.Atoi(fields[12])
@@ -118,16 +115,10 @@ func (c *child) cpu(t *testing.T) time.Duration {
 // peak is the most memory that the agent's process has had.
 func (c *child) peak(t *testing.T) int {
 	t.Helper()
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.cmd.Process.Pid))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile(fmt.Sprintf("/proc/%d/status", c.cmd.Process.Pid)))
 	_, rest, _ := strings.Cut(string(text), "VmHWM:")
 	kB, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
-	n, err := strconv.Atoi(kB)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must(strconv.Atoi(kB))
 	return n << 10
 }
 
@@ -311,10 +302,7 @@ func BenchmarkSamples(b *testing.B) {
 	}{{"one", "7.3599"}, {"page", "7.1"}} {
 		b.Run(c.name, func(b *testing.B) {
 			for b.Loop() {
-				p, err := r.since(c.after, maxPage)
-				if err != nil {
-					b.Fatal(err)
-				}
+				p := must(r.since(c.after, maxPage))
 				answer(discard{}, p)
 			}
 		})

@@ -34,10 +34,7 @@ func TestRingAgainstAList(t *testing.T) {
 			},
 			"ask": func(t *rapid.T) {
 				limit := rapid.IntRange(1, 5).Draw(t, "limit")
-				p, err := r.since(cursor, limit)
-				if err != nil {
-					t.Fatal(err)
-				}
+				p := must(r.since(cursor, limit))
 				first := cursor == FromOldest
 				if p.Restarted || len(p.Samples) > limit {
 					t.Fatalf("page %+v for limit %d", p, limit)

@@ -34,9 +34,7 @@ func TestReadTokens(t *testing.T) {
 	} {
 		path := filepath.Join(t.TempDir(), "token")
 		write(t, path, c.text)
-		if err := os.Chmod(path, c.mode); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, os.Chmod(path, c.mode))
 		tokens, err := ReadTokens(path)
 		switch {
 		case c.wantErr == "" && (err != nil || !slices.Equal(tokens, c.tokens)):
@@ -62,10 +60,7 @@ func TestCreateToken(t *testing.T) {
 	if err != nil || st.Mode().Perm() != 0o600 {
 		t.Fatalf("mode %v, %v; want 0600", st.Mode(), err)
 	}
-	first, err := ReadTokens(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := must(ReadTokens(path))
 	created, err = CreateToken(path)
 	if err != nil || created {
 		t.Errorf("created again: %v, %v", created, err)

@@ -68,9 +68,7 @@ var three = Input{Files: []File{{"/in/a", 3*LineBytes + 100}, {"/in/b", 1 << 20}
 // there.
 func TestInputLines(t *testing.T) {
 	m := newMemory()
-	if err := WriteInput(t.Context(), m, three); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, WriteInput(t.Context(), m, three))
 	for _, f := range three.Files {
 		content := m.files[f.Path]
 		if int64(len(content)) != f.Bytes {
@@ -85,9 +83,7 @@ func TestInputLines(t *testing.T) {
 	first := string(m.files["/in/b"])
 	delete(m.files, "/in/b")
 	m.wrote = 0
-	if err := WriteInput(t.Context(), m, three); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, WriteInput(t.Context(), m, three))
 	if m.wrote != 1 || string(m.files["/in/b"]) != first {
 		t.Errorf("one of three files was gone, and %d were written; the same text: %v", m.wrote, string(m.files["/in/b"]) == first)
 	}

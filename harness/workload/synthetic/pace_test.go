@@ -17,9 +17,7 @@ func TestSleep(t *testing.T) {
 			for index, want := range []time.Duration{0, 100 * time.Second} {
 				var out, report bytes.Buffer
 				began := time.Now()
-				if err := Map(s, index, Streams{In: bytes.NewReader(someLines(bytesRead)), Out: &out, Report: &report}); err != nil {
-					t.Fatal(err)
-				}
+				mustDo(t, Map(s, index, Streams{In: bytes.NewReader(someLines(bytesRead)), Out: &out, Report: &report}))
 				if took := time.Since(began); took != want {
 					t.Errorf("map %d of %d bytes took %v, want %v", index, bytesRead, took, want)
 				}

@@ -46,9 +46,7 @@ func TestCheckProgram(t *testing.T) {
 		{"empty", nil, "amd64", "check the program of tasks"},
 		{"unknown nodes", program(elf.EM_X86_64, false), "pdp11", "nodes of architecture pdp11"},
 	} {
-		if err := os.WriteFile(path, c.content, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, os.WriteFile(path, c.content, 0o755))
 		err := CheckProgram(path, c.goarch)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v, want an error with %q", c.name, err, c.want)

@@ -186,9 +186,7 @@ func TestSpread(t *testing.T) {
 	first, second := bytes.NewReader(someLines(all/2)), bytes.NewReader(someLines(all/2))
 	in := io.MultiReader(first, at(func() { halfOut, halfCPU = out.Len(), cpuTime().Milliseconds() }), second)
 	var report bytes.Buffer
-	if err := Map(s, 0, Streams{In: in, Out: &out, Report: &report}); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, Map(s, 0, Streams{In: in, Out: &out, Report: &report}))
 	if halfOut < 1<<20 {
 		t.Errorf("halfway through its input a map has emitted %d of %d bytes", halfOut, out.Len())
 	}
@@ -213,9 +211,7 @@ func BenchmarkMap(b *testing.B) {
 	s := &Spec{Maps: MapTasks{Count: 1, EmitBytes: Same(size)}, Reduces: ReduceTasks{Count: 100}}
 	b.SetBytes(size)
 	for b.Loop() {
-		if err := Map(s, 0, Streams{In: strings.NewReader(""), Out: io.Discard, Report: io.Discard}); err != nil {
-			b.Fatal(err)
-		}
+		mustDo(b, Map(s, 0, Streams{In: strings.NewReader(""), Out: io.Discard, Report: io.Discard}))
 	}
 }
 
@@ -228,9 +224,7 @@ func TestReducesThatWriteGetARecord(t *testing.T) {
 	s.Reduces = ReduceTasks{Count: 3, WriteBytes: Each([]int64{2, 0, 5000})}
 	for index, want := range []int64{2, 0} {
 		var out bytes.Buffer
-		if err := Map(s, index, Streams{In: strings.NewReader(""), Out: &out, Report: io.Discard}); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, Map(s, index, Streams{In: strings.NewReader(""), Out: &out, Report: io.Discard}))
 		if got := int64(bytes.Count(out.Bytes(), []byte("\n"))); got != want {
 			t.Errorf("map %d puts out %d records, want %d", index, got, want)
 		}

@@ -52,10 +52,7 @@ func small() []traces.Event {
 
 func onlyJob(t *testing.T, events []traces.Event, o traceplan.Options) *traceplan.Job {
 	t.Helper()
-	p, err := traceplan.New(&traces.Header{}, slices.Values(events), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must(traceplan.New(&traces.Header{}, slices.Values(events), o))
 	if len(p.Jobs) != 1 {
 		t.Fatalf("%d jobs, want one", len(p.Jobs))
 	}
@@ -147,12 +144,9 @@ func TestMapping(t *testing.T) {
 		id := traces.JobID(queue)
 		events = append(events, &traces.JobSubmitted{T: traces.Time(i) * 1e9, Job: id, Queue: queue, User: "u-" + queue, Priority: int32(i), Pool: queue[:1]}, &traces.TaskScheduled{Task: traces.Task{Job: id}})
 	}
-	p, err := traceplan.New(&traces.Header{}, slices.Values(events), traceplan.Options{
+	p := must(traceplan.New(&traces.Header{}, slices.Values(events), traceplan.Options{
 		Speed: 4, Queues: map[string]string{"prod": "gold", "*": "silver"}, Users: map[string]string{"u-dev": "joe"}, Priorities: map[string]int{"2": 9, "*": 1},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	var got []string
 	for _, j := range p.Jobs {
 		got = append(got, fmt.Sprint(j.At, " ", j.Queue, " ", j.User, " ", j.Priority, " ", j.Pool))

@@ -22,10 +22,7 @@ func planOf(t *testing.T, path string, o traceplan.Options) *traceplan.Plan {
 	}
 	defer r.Close()
 	h := r.Header()
-	p, err := traceplan.New(&h, r.All(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must(traceplan.New(&h, r.All(), o))
 	if err := r.Err(); err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,27 @@
+package experiment
+
+import "testing"
+
+// must returns x, and panics with the error if there is one.
+func must[T any](x T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return x
+}
+
+// must2 is must for two results.
+func must2[T, U any](x T, y U, err error) (T, U) {
+	if err != nil {
+		panic(err)
+	}
+	return x, y
+}
+
+// mustDo ends the test if there is an error.
+func mustDo(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
