@@ -125,9 +125,7 @@ func TestPrepareLeavesNoMarkerOfHalfMadeData(t *testing.T) {
 			env.Vars = append(env.Vars, "FAKE_BYTES="+tt.bytes)
 			r := newRunner(t, env, Spec{Workload: "sort", SizeBytes: 1000})
 			_, err := r.Prepare(context.Background(), "t1")
-			if err == nil || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("error %v; want one with %q", err, tt.want)
-			}
+			wantError(t, err, tt.want)
 			if _, err := r.env.FS.Stat(r.markerPath()); !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("stat of the marker: %v; want none", err)
 			}
@@ -188,14 +186,9 @@ func TestTags(t *testing.T) {
 	h := newFakeHadoop(t)
 	r := newRunner(t, h.env(t), Spec{Workload: "sort", Profile: "tiny"})
 	for _, tag := range []string{"", "Big", "-a", "../x", "a b", "a,b", strings.Repeat("x", 81)} {
-		_, perr := r.Prepare(context.Background(), tag)
-		_, rerr := r.Run(context.Background(), tag)
-		_, cerr := r.Check(context.Background(), tag, Counters{})
-		for what, err := range map[string]error{"prepare": perr, "run": rerr, "check": cerr} {
-			if err == nil || !strings.Contains(err.Error(), "tag") {
-				t.Errorf("%s with tag %q: %v; want an error about the tag", what, tag, err)
-			}
-		}
+		wantError(t, errOf(r.Prepare(context.Background(), tag)), "tag")
+		wantError(t, errOf(r.Run(context.Background(), tag)), "tag")
+		wantError(t, errOf(r.Check(context.Background(), tag, Counters{})), "tag")
 	}
 }
 
@@ -212,8 +205,6 @@ func TestNewRefuses(t *testing.T) {
 		h := newFakeHadoop(t)
 		env := h.env(t)
 		change(&env, h)
-		if _, err := New(env, spec); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v; want one with %q", err, want)
-		}
+		wantError(t, errOf(New(env, spec)), want)
 	}
 }

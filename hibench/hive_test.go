@@ -330,9 +330,7 @@ func TestFileSettings(t *testing.T) {
 			r := newRunner(t, hiveEnv(t, h), Spec{Workload: "scan", Visits: 10, Maps: 1, Settings: tt.settings})
 			blocks, replicas, err := r.fileSettings()
 			if tt.want != "" {
-				if err == nil || !strings.Contains(err.Error(), tt.want) {
-					t.Errorf("error %v; want one with %q", err, tt.want)
-				}
+				wantError(t, err, tt.want)
 				return
 			}
 			if err != nil || blocks != tt.blocks || replicas != tt.replicas {
@@ -348,18 +346,12 @@ func TestQueryRefuses(t *testing.T) {
 	h := newFakeHadoop(t)
 	spec := Spec{Workload: "aggregation", Visits: 10, Maps: 1}
 	env := h.env(t)
-	if _, err := New(env, spec); err == nil || !strings.Contains(err.Error(), "needs Hive") {
-		t.Errorf("without Hive: error %v", err)
-	}
+	wantError(t, errOf(New(env, spec)), "needs Hive")
 	env.Hive = t.TempDir()
-	if _, err := New(env, spec); err == nil || !strings.Contains(err.Error(), "hive-exec-*.jar") {
-		t.Errorf("without its jars: error %v", err)
-	}
+	wantError(t, errOf(New(env, spec)), "hive-exec-*.jar")
 	env = hiveEnv(t, h)
 	env.RunDir = "/my runs"
-	if _, err := New(env, spec); err == nil || !strings.Contains(err.Error(), `path "/my runs"`) {
-		t.Errorf("with a blank in a path: error %v", err)
-	}
+	wantError(t, errOf(New(env, spec)), `path "/my runs"`)
 	env = hiveEnv(t, h)
 	env.Checkout = sqlCheckout(t)
 	bin := t.TempDir()
@@ -372,7 +364,5 @@ func TestQueryRefuses(t *testing.T) {
 		mustDo(t, os.Symlink(file, filepath.Join(bin, name)))
 	}
 	env.Vars = []string{"PATH=" + bin}
-	if _, err := New(env, spec); err == nil || !strings.Contains(err.Error(), "javac") || !strings.Contains(err.Error(), "apt install") {
-		t.Errorf("without javac: error %v", err)
-	}
+	wantError(t, errOf(New(env, spec)), "javac", "apt install")
 }

@@ -98,9 +98,7 @@ func TestRunJar(t *testing.T) {
 				}
 			}
 			h.does(t, "echo Exception in thread main >&2; exit 3\n")
-			if err := r.Run(context.Background(), "heddle-x-2", "/in"); err == nil || !strings.Contains(err.Error(), "ended with status 3") || !strings.Contains(err.Error(), "Exception in thread main") {
-				t.Errorf("a jar that fails: %v", err)
-			}
+			wantError(t, r.Run(context.Background(), "heddle-x-2", "/in"), "ended with status 3", "Exception in thread main")
 		})
 	}
 }

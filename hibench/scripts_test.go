@@ -34,9 +34,7 @@ func TestScript(t *testing.T) {
 	env.Vars = append(env.Vars, "FAKE_BYTES=2000")
 	env.Checkout = anyCheckout(t)
 	spec := Spec{Workload: Script, Script: "ml/own", Profile: "small", Maps: 3}
-	if _, err := New(env, spec); err == nil || !strings.Contains(err.Error(), "Mahout") {
-		t.Fatalf("without Mahout: error %v", err)
-	}
+	wantError(t, errOf(New(env, spec)), "Mahout")
 	if got := Programs(env.Checkout, spec); !slices.Equal(got, []Program{Mahout}) {
 		t.Errorf("programs %v, want Mahout", got)
 	}
@@ -61,13 +59,9 @@ func TestScript(t *testing.T) {
 		t.Errorf("check %+v, %v", k, err)
 	}
 	h.does(t, `echo 'Exception in thread "main" java.io.IOException: full'; exit 1`)
-	if _, err := r.Run(t.Context(), "t1"); err == nil || !strings.Contains(err.Error(), "IOException: full") {
-		t.Errorf("a program that failed: error %v", err)
-	}
+	wantError(t, errOf(r.Run(t.Context(), "t1")), "IOException: full")
 	env.Checkout = ""
-	if _, err := New(env, spec); err == nil || !strings.Contains(err.Error(), "want a HiBench checkout") {
-		t.Errorf("without a checkout: error %v", err)
-	}
+	wantError(t, errOf(New(env, spec)), "want a HiBench checkout")
 }
 
 // TestCheckScripts: of each workload for Hadoop it is said whether it can run here.
@@ -90,14 +84,10 @@ func TestCheckScripts(t *testing.T) {
 	for name, want := range map[string]string{
 		"micro/sort": "", "ml/own": "", "web/nutch": "needs Nutch 1.2", "web/zip": "need no_such_program", "web/spark": "needs Spark",
 	} {
-		if err := got[name]; want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("%s: %v; want %q", name, err, want)
-		}
+		wantError(t, got[name], want)
 	}
 	env.Checkout = t.TempDir()
-	if _, err := CheckScripts(env); err == nil || !strings.Contains(err.Error(), "is no HiBench checkout") {
-		t.Errorf("an empty folder: error %v", err)
-	}
+	wantError(t, errOf(CheckScripts(env)), "is no HiBench checkout")
 }
 
 // TestCompile: a class is compiled with the classes that it uses, or with all of its part

@@ -59,9 +59,7 @@ func TestNewWithoutTheJarOfTests(t *testing.T) {
 	h := newFakeHadoop(t)
 	spec := Spec{Workload: Sleep, Profile: "tiny"}
 	env := h.env(t)
-	if _, err := New(env, spec); err == nil || !strings.Contains(err.Error(), "/share/hadoop/mapreduce/hadoop-mapreduce-client-jobclient-*-tests.jar; want one") {
-		t.Errorf("error %v; want one with the jar that is missing", err)
-	}
+	wantError(t, errOf(New(env, spec)), "/share/hadoop/mapreduce/hadoop-mapreduce-client-jobclient-*-tests.jar; want one")
 	env.Tests = filepath.Join(h.home, "other.jar")
 	if _, err := New(env, spec); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("error %v; want one that the given jar is missing", err)

@@ -24,9 +24,7 @@ func TestSpecValidate(t *testing.T) {
 	}
 	for _, c := range list {
 		err := c.Spec.Validate()
-		if c.Error == "" && err != nil || c.Error != "" && (err == nil || !strings.Contains(err.Error(), c.Error)) {
-			t.Errorf("%s: error %v; want one with %q", c.Name, err, c.Error)
-		}
+		wantError(t, err, c.Error)
 	}
 }
 
@@ -94,9 +92,7 @@ func TestOverlay(t *testing.T) {
 	if text, err := os.ReadFile(filepath.Join(dir, "log4j.properties")); err != nil || string(text) != "log" {
 		t.Errorf("log4j.properties: %q, %v", text, err)
 	}
-	if err := writeOverlay(folder, "conf", filepath.Join(base, "none"), nil); err == nil || !strings.Contains(err.Error(), "configuration of the cluster") {
-		t.Errorf("without a configuration: %v", err)
-	}
+	wantError(t, writeOverlay(folder, "conf", filepath.Join(base, "none"), nil), "configuration of the cluster")
 }
 
 func TestOverlayRefusesFinalProperties(t *testing.T) {
@@ -105,9 +101,7 @@ func TestOverlayRefusesFinalProperties(t *testing.T) {
 	write(t, filepath.Join(base, "core-site.xml"), "not for us", 0o644)
 	for value, want := range map[string]string{"1": "", "2": "yarn-site.xml marks a as final with value 1"} {
 		err := writeOverlay(openRoot(t, t.TempDir()), "conf", base, []Setting{{"b", "0"}, {"a", value}})
-		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("a=%s: %v; want %q", value, err, want)
-		}
+		wantError(t, err, want)
 	}
 }
 

@@ -82,9 +82,7 @@ func TestManyMessages(t *testing.T) {
 		c := fakeCluster{"a:1": active(func(fakeCall) fakeReply { return answer })}.client(t, "a:1")
 		defer allocatesAtMost(t, 20*maxMessages)()
 		_, err := c.Names(t.Context(), "/d")
-		if err == nil || !strings.Contains(err.Error(), "NameNode a:1: answer to getListing not understood: more than 4194304 messages") {
-			t.Errorf("error %.300v", err)
-		}
+		wantError(t, err, "NameNode a:1: answer to getListing not understood: more than 4194304 messages")
 	})
 }
 

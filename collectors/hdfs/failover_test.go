@@ -352,18 +352,11 @@ func TestRemoteErrors(t *testing.T) {
 }
 
 func TestNewRefuses(t *testing.T) {
-	for name, c := range map[string]struct {
-		nodes []string
-		want  string
-	}{
-		"none":    {nil, "no NameNode given"},
-		"no port": {[]string{"nn"}, `NameNode "nn" is not "host:port"`},
-		"URL":     {[]string{"nn:8020", "http://nn:9870"}, `NameNode "http://nn:9870" is not "host:port"`},
-		"no host": {[]string{":8020"}, `is not "host:port"`},
+	for nodes, want := range map[string]string{
+		"": "no NameNode given", "nn": `NameNode "nn" is not "host:port"`, "nn:8020 http://nn:9870": `NameNode "http://nn:9870" is not "host:port"`,
+		":8020": `is not "host:port"`,
 	} {
-		if _, err := New(Options{NameNodes: c.nodes}); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: error %v, want one with %q", name, err, c.want)
-		}
+		wantError(t, errOf(New(Options{NameNodes: strings.Fields(nodes)})), want)
 	}
 }
 

@@ -72,9 +72,7 @@ func TestFilesFromANameNode(t *testing.T) {
 		check := allocatesAtMost(t, 2<<20)
 		_, err := fakeCluster{"a:1": nn}.client(t, "a:1").Files(t.Context())
 		check()
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: error %v, want one that says %q", announced, err, want)
-		}
+		wantError(t, err, want)
 	}
 }
 

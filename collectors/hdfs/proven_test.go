@@ -290,9 +290,7 @@ func TestLeast(t *testing.T) {
 		}
 	}
 	_, err := answerTo([]byte(`nonce="n",qop="auth"`), blockSecret{}, encrypted)
-	if err == nil || !strings.Contains(err.Error(), "set dfs.data.transfer.protection=privacy in hdfs-site.xml of the DataNode") {
-		t.Errorf("%v", err)
-	}
+	wantError(t, err, "set dfs.data.transfer.protection=privacy in hdfs-site.xml of the DataNode")
 }
 
 // FuzzProof: whatever a DataNode sends that does not know the key, it is refused, and the
@@ -393,7 +391,5 @@ func TestLongAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = files.ReadDir("/d")
-	if err == nil || !strings.Contains(err.Error(), "NameNode a:1: answered a call about files with 8388614 bytes, want at most 8388608") {
-		t.Errorf("%v", err)
-	}
+	wantError(t, err, "NameNode a:1: answered a call about files with 8388614 bytes, want at most 8388608")
 }

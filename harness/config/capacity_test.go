@@ -143,7 +143,5 @@ func TestWrongSteps(t *testing.T) {
 		}
 	}
 	c := Capacity{Steps: []CapacityStep{{At: units.Duration(time.Second), Node: "e"}}}
-	if _, err := c.Timetable(fourWorkers); err == nil || !strings.Contains(err.Error(), `no worker for the step at 1s: node "e"`) {
-		t.Errorf("an unknown node: %v", err)
-	}
+	wantError(t, errOf(c.Timetable(fourWorkers)), `no worker for the step at 1s: node "e"`)
 }

@@ -2,7 +2,6 @@ package config
 
 import (
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -39,9 +38,7 @@ func TestFaultText(t *testing.T) {
 		var list Faults
 		err := list.Set(c.text)
 		if c.problem != "" {
-			if err == nil || !strings.Contains(err.Error(), c.problem) {
-				t.Errorf("%q: want %q, got %v", c.text, c.problem, err)
-			}
+			wantError(t, err, c.problem)
 			continue
 		}
 		if err != nil {

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"strings"
 	"testing"
 
 	"heddle/harness/sched"
@@ -45,9 +44,7 @@ func TestGenerated(t *testing.T) {
 		"{name: my-jobs, deadline: 1.5x recorded}": "my-jobs has no trace",
 		"{name: sort, size: 1MiB, params: {n: 1}}": "sort has no such key",
 	} {
-		if _, err := ParseExperiment("e.yaml", []byte("workloads: ["+text+"]\n")); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%s: error %v, want one that says %q", text, err, says)
-		}
+		wantError(t, errOf(ParseExperiment("e.yaml", []byte("workloads: ["+text+"]\n"))), says)
 	}
 }
 
@@ -56,14 +53,10 @@ func TestRegisterWorkloads(t *testing.T) {
 	register(t, oneJob("my-jobs"))
 	for _, taken := range []string{"my-jobs", "sort", "trace", "other"} {
 		err := RegisterWorkloads(oneJob("other"), oneJob(taken))
-		if err == nil || !strings.Contains(err.Error(), "register workload "+taken+": there is a workload of this name already") {
-			t.Errorf("%s: error %v", taken, err)
-		}
+		wantError(t, err, "register workload "+taken+": there is a workload of this name already")
 		if _, added := Generated("other"); added {
 			t.Errorf("%s: other was added", taken)
 		}
 	}
-	if err := RegisterWorkloads(generate.Workload{Name: "bad-one"}); err == nil || !strings.Contains(err.Error(), "register workload bad-one: no Summary") {
-		t.Errorf("error %v", err)
-	}
+	wantError(t, RegisterWorkloads(generate.Workload{Name: "bad-one"}), "register workload bad-one: no Summary")
 }

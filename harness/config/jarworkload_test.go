@@ -4,7 +4,6 @@ import (
 	"archive/zip"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 )
 
@@ -45,9 +44,7 @@ func TestJarWorkload(t *testing.T) {
 		{good + `args: [-D, mapreduce.job.tags=x]`, "the tag of a run is set by the run itself"},
 		{good + `settings: {mapreduce.job.tags: x}`, "the tag of a run is set by the run itself"},
 	} {
-		if _, err := load(x.entry); err == nil || !strings.Contains(err.Error(), x.want) || !strings.Contains(err.Error(), "jar.yaml:2:") {
-			t.Errorf("{%s}: %v, want %q and the line", x.entry, err, x.want)
-		}
+		wantError(t, errOf(load(x.entry)), x.want, "jar.yaml:2:")
 	}
 	e, err := load("jar: my words.jar, main: org.example.Words, args: [a, b], settings: {mapreduce.job.reduces: [1, 2]}")
 	if err != nil || len(e.Workloads) != 2 || e.Workloads[1].Label != "my_words-reduces=2" || len(e.Workloads[1].Args) != 2 {

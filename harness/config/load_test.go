@@ -177,9 +177,7 @@ thresholds: {makespan: [delay < delya]}
 
 func TestMissingFile(t *testing.T) {
 	_, _, err := LoadExperiment("testdata/none.yaml")
-	if err == nil || !strings.Contains(err.Error(), "testdata/none.yaml") {
-		t.Errorf("error %v, want one that names the file", err)
-	}
+	wantError(t, err, "testdata/none.yaml")
 }
 
 // TestActuatorByDefault: models of heddle's decide by labels unless the file says
@@ -218,9 +216,7 @@ func TestReduces(t *testing.T) {
 			t.Errorf("model %s", made.Name())
 		}
 	}
-	if _, err := ParseExperiment("e.yaml", []byte("workloads: [{name: sort, profile: tiny}]\nmodels: [{model: yarn, reduces: fifo}]")); err == nil || !strings.Contains(err.Error(), "models[0].reduces: want none for yarn") {
-		t.Errorf("reduces beside yarn: %v", err)
-	}
+	wantError(t, errOf(ParseExperiment("e.yaml", []byte("workloads: [{name: sort, profile: tiny}]\nmodels: [{model: yarn, reduces: fifo}]"))), "models[0].reduces: want none for yarn")
 	if e, err = ParseExperiment("e.yaml", []byte("workloads: [{name: sort, profile: tiny}]\nmodels: [{model: delay, reduces: reduce-random}]")); err != nil || e.Models[0].Label != "delay-reduce-random" {
 		t.Errorf("label %v, error %v", e.Models, err)
 	}
@@ -298,8 +294,6 @@ func TestKerberos(t *testing.T) {
 		"security: kerberos\nkerberos: {principal: \"a\\nb\", keytab: a}\n":         "control characters",
 		"security: kerberos\nkerberos: {password: secret}\n":                        "password",
 	} {
-		if _, err := ParseCluster("/clusters/blue.yaml", []byte(start+text)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want %q", text, err, want)
-		}
+		wantError(t, errOf(ParseCluster("/clusters/blue.yaml", []byte(start+text))), want)
 	}
 }

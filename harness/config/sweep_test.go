@@ -34,9 +34,7 @@ func TestSweepProblems(t *testing.T) {
 		{"traces: [x]\nmodels: [{model: delay, params: {nodeSkipz: 1}}]", "nodeSkipz"},
 		{"traces: [x]\nmodels: [{model: delay, state: keep}]", "independent"},
 	} {
-		if _, err := ParseSweep("sweep.yaml", []byte(c.text)); err == nil || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%q: %v, want %q", c.text, err, c.says)
-		}
+		wantError(t, errOf(ParseSweep("sweep.yaml", []byte(c.text))), c.says)
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 
@@ -158,9 +157,7 @@ func TestInterruptedAtOnce(t *testing.T) {
 			interrupt(errors.New("enough"))
 		}
 	})
-	if err == nil || !strings.Contains(err.Error(), "stopped in trial ") || !strings.Contains(err.Error(), "enough") {
-		t.Fatalf("error %v does not say where the run stopped and why", err)
-	}
+	wantError(t, err, "stopped in trial ", "enough")
 	var done int
 	for _, r := range run.Manifest().Trials {
 		if r.State == runs.TrialDone {

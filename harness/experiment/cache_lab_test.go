@@ -83,9 +83,7 @@ func TestCacheOverCapacity(t *testing.T) {
 	e, _ := parse(t, cached(1))
 	e.Cache.Replicas = 4 // so that a quarter of what must be cached has to be written
 	_, err := cacheInput(t.Context(), clients.HDFS, newFakeCache(), workload.Input{Path: folder}, e.Cache, time.Hour, func(text string) { t.Log(text) })
-	if err == nil || !strings.Contains(err.Error(), "lower cache.fraction") || !strings.Contains(err.Error(), mib(capacity)) {
-		t.Errorf("%v, want an error with the capacity of %s", err, mib(capacity))
-	}
+	wantError(t, err, "lower cache.fraction", mib(capacity))
 	noneCached(t, clients, "over")
 }
 

@@ -163,9 +163,7 @@ func TestCountFailures(t *testing.T) {
 				}
 			}
 			err := run.countFailures(result, x.jobs, []*measure.Job{{ID: "job_1_0000", FirstError: "java.io.IOException: disk full\n\tat A.b"}})
-			if x.err == "" && err != nil || x.err != "" && (err == nil || !strings.Contains(err.Error(), x.err)) {
-				t.Errorf("error %v, want %q", err, x.err)
-			}
+			wantError(t, err, x.err)
 			var got []string
 			for _, f := range result.FailedJobs {
 				got = append(got, f.String())

@@ -31,9 +31,7 @@ func TestFairScheduler(t *testing.T) {
 	})
 	t.Run("a model", func(t *testing.T) {
 		_, err := runText(t, &cluster, steered)
-		if err == nil || !strings.Contains(err.Error(), "fairScheduler") || !strings.Contains(err.Error(), "Capacity scheduler") {
-			t.Errorf("error %v, want one that says which scheduler there is and which one is needed", err)
-		}
+		wantError(t, err, "fairScheduler", "Capacity scheduler")
 	})
 	noneRunning(t, clients, "after its end")
 	awaitSame(t, clients, before)

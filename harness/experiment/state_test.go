@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -104,9 +103,7 @@ repeats: 2`)))
 		for range 2 {
 			ctx, end := context.WithCancel(t.Context())
 			w := &countedWorld{world: c.world, listedWorld: listedWorld{stop: "r01-grep-counter", end: end}}
-			if _, err := carryOut(ctx, &o, w); err == nil || !strings.Contains(err.Error(), "killed") {
-				t.Fatalf("the run was to be killed: %v", err)
-			}
+			wantError(t, errOf(carryOut(ctx, &o, w)), "killed")
 			o.Resume = filepath.Join(o.Root, o.Name)
 			began = append(began, w.began...)
 		}
@@ -136,9 +133,7 @@ func TestStateOfAnother(t *testing.T) {
 		o := Options{Experiment: e, Source: []byte("x"), Cluster: &config.Cluster{Name: "c"}, Root: t.TempDir(), Name: "kept"}
 		ctx, end := context.WithCancel(t.Context())
 		_, err = carryOut(ctx, &o, &damagingWorld{countedWorld{listedWorld: listedWorld{stop: "r02-sort-counter", end: end}}, c.file})
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: error %v, want one with %q", c.file, err, c.want)
-		}
+		wantError(t, err, c.want)
 	}
 }
 

@@ -47,9 +47,7 @@ func TestValidateNamesTheFlag(t *testing.T) {
 		c.bad(&conf)
 		err := conf.Validate()
 		flag, _, _ := strings.Cut(c.want, " ")
-		if err == nil || !strings.Contains(err.Error(), flag+" ") {
-			t.Errorf("%s: got error %v", c.want, err)
-		}
+		wantError(t, err, flag+" ")
 	}
 }
 
@@ -103,9 +101,7 @@ func TestOpenWithoutRacks(t *testing.T) {
 	}
 	for _, config := range []string{`{"nodes": 6}`, `{}`, `{"nodes": 2, "racks": 3}`, `{"nodes": 2, "racks": -1}`} {
 		mustDo(t, os.WriteFile(filepath.Join(root, "lab.json"), []byte(`{"config": `+config+`, "network": 100}`), 0o600))
-		if _, err := Open("odd"); err == nil || !strings.Contains(err.Error(), "racks") {
-			t.Errorf("%s: error %v, want one about racks", config, err)
-		}
+		wantError(t, errOf(Open("odd")), "racks")
 	}
 }
 

@@ -22,9 +22,7 @@ func TestJarsAreChecked(t *testing.T) {
 		t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 		mvn := "#!/bin/sh\nfor a; do case $a in -DoutputDirectory=*) out=${a#*=}; esac; done\nmkdir \"$out\" && echo other >\"$out/" + examples + "\"\n"
 		mustDo(t, os.WriteFile(filepath.Join(bin, "mvn"), []byte(mvn), 0o755))
-		if err := find(t); err == nil || !strings.Contains(err.Error(), examples+" has SHA-256") {
-			t.Errorf("error %v; want one that names %s and its sum", err, examples)
-		}
+		wantError(t, find(t), examples+" has SHA-256")
 		if left, _ := filepath.Glob(filepath.Join(cache, "heddle", "*", "*jars*")); len(left) > 0 {
 			t.Errorf("the jars are kept all the same: %v", left)
 		}
@@ -46,9 +44,7 @@ func TestJarsAreChecked(t *testing.T) {
 			} else if err := os.WriteFile(path, []byte("other"), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			if err := find(t); err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "remove the folder") {
-				t.Errorf("error %v; want one with %q and what to do", err, test.want)
-			}
+			wantError(t, find(t), test.want, "remove the folder")
 		})
 	}
 }
@@ -86,11 +82,7 @@ func TestOtherHadoops(t *testing.T) {
 		t.Error(err)
 	}
 	c.HadoopHome = "/opt/hadoop"
-	if err := c.Validate(); err == nil || !strings.Contains(err.Error(), "want one of them") {
-		t.Errorf("two Hadoops: error %v", err)
-	}
+	wantError(t, c.Validate(), "want one of them")
 	c.HadoopHome, c.Hadoop = "", "3.2.0"
-	if err := c.Validate(); err == nil || !strings.Contains(err.Error(), `--hadoop "3.2.0": want one of 3.3.6, 3.4.2, 3.5.0`) {
-		t.Errorf("error %v; want one that lists what there is", err)
-	}
+	wantError(t, c.Validate(), `--hadoop "3.2.0": want one of 3.3.6, 3.4.2, 3.5.0`)
 }

@@ -74,9 +74,7 @@ func TestUnpackedDistribution(t *testing.T) {
 	if d.classpath != home+"/share/hadoop/"+want || d.cache != "/cache/hadoop-3.4.1-local" || filepath.Base(d.examples) != "hadoop-mapreduce-examples-3.4.1.jar" {
 		t.Errorf("got %+v", d)
 	}
-	if _, err := unpacked(t.TempDir(), "/cache"); err == nil || !strings.Contains(err.Error(), "--hadoop-home") {
-		t.Errorf("an empty folder: error %v", err)
-	}
+	wantError(t, errOf(unpacked(t.TempDir(), "/cache")), "--hadoop-home")
 }
 
 func TestClassListIsWhole(t *testing.T) {

@@ -160,9 +160,7 @@ func TestOptions(t *testing.T) {
 		{Options{Listen: ":0", TokenFile: token, TLSCert: "a.pem", TLSKey: "b.pem"}, "a.pem"},
 		{Options{Listen: ":0", TokenFile: token, Sample: node.Options{Cgroup: "/x"}}, "control group"},
 	} {
-		if _, err := New(c.opts); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%+v: error %v, want one that says %q", c.opts, err, c.want)
-		}
+		wantError(t, errOf(New(c.opts)), c.want)
 	}
 }
 

@@ -98,9 +98,7 @@ func TestHostileAgents(t *testing.T) {
 				if took := time.Since(start); took > 11*time.Second {
 					t.Errorf("took %v, want at most the time limit of 10 s", took)
 				}
-				if err == nil || !strings.Contains(err.Error(), h.says) || !strings.Contains(err.Error(), "http://node:9177") {
-					t.Fatalf("error %v, want one that says %q and the URL", err, h.says)
-				}
+				wantError(t, err, h.says, "http://node:9177")
 				checkText(t, err.Error())
 				if bytes > 16<<20 {
 					t.Errorf("%d MiB of memory allocated, want at most 16", bytes>>20)

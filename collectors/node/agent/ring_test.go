@@ -94,9 +94,7 @@ func TestCursors(t *testing.T) {
 	} {
 		p, err := r.since(c.after, maxPage)
 		if c.wantErr != "" {
-			if err == nil || !strings.Contains(err.Error(), c.wantErr) {
-				t.Errorf("%q: error %v, want one that says %q", c.after, err, c.wantErr)
-			}
+			wantError(t, err, c.wantErr)
 			continue
 		}
 		if err != nil || uint64(len(p.Samples)) != c.count || p.Lost != c.lost || p.Restarted != c.restarted ||

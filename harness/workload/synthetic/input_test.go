@@ -103,13 +103,9 @@ func TestInputErrors(t *testing.T) {
 		t.Errorf("a call that was stopped gives %v", err)
 	}
 	m.room, m.files["/in/a"] = 1<<30, []byte("foreign")
-	if err := WriteInput(t.Context(), m, three); err == nil || !strings.Contains(err.Error(), "hdfs /in/a is there with 7 bytes; remove it") {
-		t.Errorf("another file gives %v", err)
-	}
+	wantError(t, WriteInput(t.Context(), m, three), "hdfs /in/a is there with 7 bytes; remove it")
 	m.files["/in/a"] = nil
-	if err := WriteInput(t.Context(), m, three); err == nil || !strings.Contains(err.Error(), "hdfs /in/a is a folder") {
-		t.Errorf("a folder gives %v", err)
-	}
+	wantError(t, WriteInput(t.Context(), m, three), "hdfs /in/a is a folder")
 }
 
 // late is what the NameNode says while a DataNode has not reported a block.

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 )
 
@@ -29,9 +28,7 @@ func program(machine elf.Machine, dynamic bool) []byte {
 
 func TestCheckProgram(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "heddle")
-	if err := CheckProgram(path, "amd64"); err == nil || !strings.Contains(err.Error(), "no such file") {
-		t.Errorf("a missing file gives %v", err)
-	}
+	wantError(t, CheckProgram(path, "amd64"), "no such file")
 	for _, c := range []struct {
 		name    string
 		content []byte
@@ -48,8 +45,6 @@ func TestCheckProgram(t *testing.T) {
 	} {
 		mustDo(t, os.WriteFile(path, c.content, 0o755))
 		err := CheckProgram(path, c.goarch)
-		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
-			t.Errorf("%s: %v, want an error with %q", c.name, err, c.want)
-		}
+		wantError(t, err, c.want)
 	}
 }

@@ -148,9 +148,7 @@ func TestTaskErrors(t *testing.T) {
 		}
 		c.streams.Report = io.Discard
 		err := c.run(s, c.index, c.streams)
-		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
-			t.Errorf("%s: %v, want an error with %q", c.name, err, c.want)
-		}
+		wantError(t, err, c.want)
 	}
 }
 
