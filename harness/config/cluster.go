@@ -200,6 +200,9 @@ func (c *Cluster) fill(file string) {
 		c.Kerberos.fill()
 		paths = append(paths, &c.Kerberos.Keytab, &c.Kerberos.TicketCache, &c.Kerberos.Conf)
 	}
+	if c.Machines != nil {
+		paths = append(paths, &c.Machines.Queues)
+	}
 	for i := range c.Agents {
 		paths = append(paths, &c.Agents[i].TokenFile, &c.Agents[i].CAFile)
 	}

@@ -45,9 +45,8 @@ type Machines struct {
 	NodeExpiry units.Duration `yaml:"nodeExpiry,omitempty" text:"How long a node may be silent before it counts as lost; 10m by default." max:"24h"`
 	// Scheduler is the simulated YARN scheduler, "capacity" or "fair".
 	Scheduler string `yaml:"scheduler,omitempty" text:"YARN's scheduler." values:"capacity,fair"`
-	// Queues is a capacity-scheduler.xml by which an emulated cluster is divided, in place of a queue with
-	// node labels. ApplicationMasters then run on the workers.
-	Queues string `yaml:"-"`
+	// Queues is the path of a capacity-scheduler.xml. ApplicationMasters then run on the workers.
+	Queues string `yaml:"queues,omitempty" text:"A capacity-scheduler.xml, by which the cluster's own scheduler divides it."`
 	// Async makes the simulated Capacity scheduler allocate containers without
 	// waiting for heartbeats of NodeManagers.
 	Async bool `yaml:"async,omitempty" text:"The capacity scheduler allocates without waiting for heartbeats."`

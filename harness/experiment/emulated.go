@@ -62,6 +62,12 @@ func (w *emulatedWorld) open(ctx context.Context) (hadoop string, err error) {
 	if err := o.refuseKeys(&c); err != nil {
 		return "", err
 	}
+	if m := c.Machines; m != nil && (m.Queues != "" || m.Scheduler == "fair") && o.Experiment.Actuator == config.ActuatorLabels {
+		return "", refusal(o.Experiment, config.Problem{
+			Path: "models", Message: "with machines.queues or the Fair scheduler an emulated cluster has no labels to steer by; want " +
+				config.ModelYARN + " alone, or use --simulate",
+		})
+	}
 	if o.Experiment.Speculation == config.SpeculationHadoop {
 		return "", refusal(o.Experiment, config.Problem{
 			Path: "speculation", Message: "emulated ApplicationMasters start no speculative attempts; want none, or use --simulate",

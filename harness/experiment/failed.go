@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -112,7 +113,7 @@ func failedInSimulation(list []*measure.Job, names map[traces.JobID]string) (fai
 		if j.Outcome != traces.Failed && j.Outcome != traces.Killed {
 			continue
 		}
-		why := firstLine(j.FirstError)
+		why := firstLine(cmp.Or(j.Diagnostics(), j.FirstError))
 		if why == "" {
 			why = "an attempt at one of its tasks failed too often"
 		}

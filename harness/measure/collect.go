@@ -242,6 +242,14 @@ func (c *Collector) ended(e *traces.JobFinished) {
 	}
 }
 
+// Diagnostics is what the cluster said at the end of the job.
+func (j *Job) Diagnostics() string {
+	if j.hadoop == nil {
+		return ""
+	}
+	return j.hadoop.Diagnostics
+}
+
 // rest frees the memory of the job's lists of running and waiting tasks.
 func (j *Job) rest() { j.live = nil }
 

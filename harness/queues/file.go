@@ -5,6 +5,7 @@
 package queues
 
 import (
+	"cmp"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -141,6 +142,13 @@ func (f *File) String() string {
 	return b.String()
 }
 
+// AddTo adds the file's keys, with Prefix, to YARN properties.
+func (f *File) AddTo(to map[string]string) {
+	for name, value := range f.keys {
+		to[Prefix+name] = value
+	}
+}
+
 // XML returns the file as Hadoop reads it.
 func (f *File) XML() string {
 	var b strings.Builder
@@ -210,13 +218,13 @@ func (q *Queue) refill(keys map[string]string, named map[string]bool) {
 	}
 }
 
-// Leaf returns the queue that a job names by its path or its last part. The error says what YARN
-// does with the job: it is refused.
+// Leaf returns the queue that a job names by its path or its last part; default if it names none. The
+// error says what YARN does with the job: it is refused.
 func (f *File) Leaf(name string) (*Queue, error) {
-	q, ok := f.leaves[strings.TrimSpace(name)]
+	q, ok := f.leaves[cmp.Or(strings.TrimSpace(name), "default")]
 	switch {
 	case !ok:
-		return nil, fmt.Errorf("queue %q: the file has no queue of this name that takes jobs", name)
+		return nil, fmt.Errorf("queue %q: the file has no queue of this name that takes jobs", cmp.Or(name, "default"))
 	case q == nil:
 		return nil, fmt.Errorf("queue %q: the file has several queues of this name; give the whole path", name)
 	}

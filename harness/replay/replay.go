@@ -30,6 +30,7 @@ import (
 
 	"heddle/harness/config"
 	"heddle/harness/option"
+	"heddle/harness/queues"
 	"heddle/harness/replay/calibration"
 	"heddle/harness/replay/recorded"
 	"heddle/harness/sched"
@@ -379,6 +380,15 @@ func (c *Config) scheduler() (sched.Model, error) {
 		name = "fair"
 	}
 	params := sched.Params{}
+	if name == "capacity" && settings[queues.Prefix+"root.queues"] != "" {
+		var text strings.Builder
+		for _, key := range slices.Sorted(maps.Keys(settings)) {
+			if strings.HasPrefix(key, queues.Prefix) {
+				text.WriteString(key + "=" + settings[key] + "\n")
+			}
+		}
+		return sched.New(name, sched.Params{"queues": text.String()})
+	}
 	for _, key := range slices.Sorted(maps.Keys(yarnParams)) {
 		if of := yarnParams[key]; of[0] == name && settings[key] != "" {
 			params[of[1]] = settings[key]

@@ -97,6 +97,11 @@ var capacityInfo = Info{
 	},
 	Build: func(a Args) (Model, error) {
 		if text := a.Text("queues"); text != "" {
+			for name := range a.parts {
+				if name, _, _ := strings.Cut(name, "."); name != "queues" {
+					return nil, fmt.Errorf("%s has no effect with queues; want it as a key of that file", name)
+				}
+			}
 			f, err := queues.Read(strings.NewReader(text))
 			if err == nil {
 				f, err = f.With(a.Parts("queues"))

@@ -238,6 +238,7 @@ func TestParams(t *testing.T) {
 		{"capacity", Params{"capacities": "a=101"}, "a: 101 is outside 0 to 100"},
 		{"capacity", Params{"capacities": "a=60,b=60"}, "120 percent"},
 		{"capacity", Params{"queues": "root.queues=a"}, "are all 0"},
+		{"capacity", Params{"queues": "root.queues=a\nroot.a.capacity=100", "order": "fair"}, "order has no effect with queues"},
 		{"capacity", Params{"queues": "root.queues=a\nroot.a.capacity=100", "queues.root.a.state": "PAUSED"}, "want RUNNING or STOPPED"},
 		{"capacity", Params{"order.x": "1"}, "no parameter"},
 		{"delay", Params{"form": "space"}, "not one of skips, time"},

@@ -1,8 +1,10 @@
 package workload
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
+	"os"
 	"path"
 	"strconv"
 	"time"
@@ -10,6 +12,7 @@ import (
 	"heddle/harness/config"
 	"heddle/harness/internal/units"
 	"heddle/harness/measure"
+	"heddle/harness/queues"
 	"heddle/harness/replay"
 	"heddle/harness/replay/calibration"
 	"heddle/harness/sim/draw"
@@ -398,5 +401,16 @@ func Cluster(c *config.Cluster) (traces.Header, Conf, error) {
 	}
 	h := traces.Header{Format: traces.FormatVersion, Origin: traces.Simulated, Writer: "heddle", Synthetic: []string{"input"}}
 	h.Cluster, h.Settings = m.Facts(c.Name, c.Rates)
+	if m.Queues != "" {
+		text, err := os.ReadFile(m.Queues)
+		if err != nil {
+			return h, Conf{}, fmt.Errorf("cluster %s: machines.queues: %w", c.Name, err)
+		}
+		f, err := queues.Read(bytes.NewReader(text))
+		if err != nil {
+			return h, Conf{}, fmt.Errorf("cluster %s: machines.queues: %s: %w", c.Name, m.Queues, err)
+		}
+		f.AddTo(h.Settings)
+	}
 	return h, Conf{TaskBytes: int64(m.Container), BlockBytes: int64(m.BlockSize), Replication: m.Replication, CachedReplicas: 1}, nil
 }
