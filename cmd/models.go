@@ -101,10 +101,10 @@ func runModels(c *cli.Context, _ *printed, names []string) error {
 	}
 	var d doc.Doc
 	for _, use := range sched.Uses() {
-		t := &doc.Table{Name: cmp.Or(use, "of your own"), Columns: []string{cmp.Or(use, "of your own"), "what it does"}}
+		t := doc.NewTable(cmp.Or(use, "of your own"), cmp.Or(use, "of your own"), "what it does")
 		for _, m := range models {
 			if m.Use == use || use == "" && !slices.Contains(sched.Uses(), m.Use) {
-				t.Add(doc.Words(m.Name), doc.Words(m.Summary))
+				t.Add(m.Name, m.Summary)
 			}
 		}
 		d = append(d, t)
@@ -124,9 +124,9 @@ func describeModel(m sched.Info) doc.Doc {
 	if len(m.Params) == 0 {
 		return append(d, doc.Text("no parameters"))
 	}
-	t := &doc.Table{Name: "parameters", Columns: []string{"parameter", "values", "default", "unit", "meaning"}}
+	t := doc.NewTable("parameters", "parameter", "values", "default", "unit", "meaning")
 	for _, p := range m.Params {
-		t.Add(doc.Words(p.Name), doc.Words(p.Values()), doc.Words(orDash(p.Default)), doc.Words(orDash(p.Unit)), doc.Words(p.Doc))
+		t.Add(p.Name, p.Values(), orDash(p.Default), orDash(p.Unit), p.Doc)
 	}
 	return append(d, t)
 }

@@ -62,11 +62,11 @@ func readState(name string) (*sched.State, error) {
 func describeState(s *sched.State, tables []sched.LearntTable) doc.Doc {
 	d := doc.Doc{doc.Heading("what " + s.Model + " has learnt"), doc.Text("for: " + s.For)}
 	for i, t := range tables {
-		table := &doc.Table{Name: fmt.Sprint("table ", i+1), Columns: t.Columns}
+		table := doc.NewTable(fmt.Sprint("table ", i+1), t.Columns...)
 		for _, row := range t.Rows {
-			cells := make([]doc.Cell, len(row))
-			for k := range row {
-				cells[k] = doc.Words(row[k])
+			var cells []any
+			for _, text := range row {
+				cells = append(cells, text)
 			}
 			table.Add(cells...)
 		}

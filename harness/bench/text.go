@@ -50,9 +50,9 @@ func Doc(measures []*Measure) doc.Doc {
 	}}
 	for _, m := range measures {
 		t.Add(
-			doc.Words(m.Load), doc.Count(m.Nodes), doc.Count(m.Tasks), doc.Fixed(m.Seconds, 2, ""), doc.Fixed(m.CPUSeconds, 2, ""),
+			m.Load, m.Nodes, m.Tasks, doc.Fixed(m.Seconds, 2, ""), doc.Fixed(m.CPUSeconds, 2, ""),
 			doc.Fixed(m.TasksPerSecond/1e6, 2, "M"), doc.Fixed(m.EventsPerSecond/1e6, 2, "M"), doc.Fixed(m.AllocsPerEvent, 4, ""),
-			doc.Fixed(float64(m.PeakBytes)/1e6, 0, ""), doc.Words(m.ScheduleDigest))
+			doc.Fixed(float64(m.PeakBytes)/1e6, 0, ""), m.ScheduleDigest)
 	}
 	return doc.Doc{t}
 }

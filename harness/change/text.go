@@ -15,19 +15,19 @@ import (
 
 // Doc returns the state of the cluster's labels and lease for people to read.
 func (s State) Doc() doc.Doc {
-	nodes := &doc.Table{Name: "nodes", Columns: []string{"node", "rack", "state", "label", "memory", "vcores"}}
+	nodes := doc.NewTable("nodes", "node", "rack", "state", "label", "memory", "vcores")
 	for _, n := range s.Nodes {
-		nodes.Add(doc.Words(n.ID), doc.Words(n.Rack), doc.Words(n.State), doc.Words(cmp.Or(n.Label, "-")),
-			doc.Bytes(int64(n.MemoryMB)<<20), doc.Count(n.VCores))
+		nodes.Add(n.ID, n.Rack, n.State, cmp.Or(n.Label, "-"),
+			doc.Bytes(int64(n.MemoryMB)<<20), n.VCores)
 	}
-	labels := &doc.Table{Name: "labels", Columns: []string{"label", "exclusive", "nodes"}}
+	labels := doc.NewTable("labels", "label", "exclusive", "nodes")
 	var pool, noted []string
 	for _, l := range s.Labels {
 		if l.Pool && len(l.Nodes) == 0 {
 			pool = append(pool, l.Name)
 			continue
 		}
-		labels.Add(doc.Words(l.Name), doc.Words(fmt.Sprint(l.Exclusive)), doc.Words(cmp.Or(strings.Join(l.Nodes, " "), "-")))
+		labels.Add(l.Name, fmt.Sprint(l.Exclusive), cmp.Or(strings.Join(l.Nodes, " "), "-"))
 	}
 	held := "held by nobody so far"
 	if s.Lease != nil {
@@ -55,19 +55,19 @@ func (r Report) Doc() doc.Doc {
 	if r.Epoch == 0 {
 		d = doc.Doc{doc.Text("nothing to put back")}
 	}
-	t := &doc.Table{Name: "changes", Columns: []string{"", "", ""}}
+	t := doc.NewTable("changes", "", "", "")
 	for _, group := range []struct {
 		title string
 		items []Item
 		tone  doc.Tone
 	}{{"put back", r.Back, doc.Good}, {"was so already", r.Same, doc.Good}, {"kept", r.Kept, doc.Notable}, {"NOT put back", r.Left, doc.Bad}} {
 		for _, i := range group.items {
-			t.Add(doc.Words(group.title).In(group.tone), doc.Words(i.Change.String()), doc.Words(i.Why))
+			t.Add(doc.Words(group.title).In(group.tone), i.Change.String(), i.Why)
 		}
 	}
 	for _, app := range r.Stranded {
-		t.Add(doc.Words("left waiting").In(doc.Bad), doc.Words(app), doc.Words("no running node has it: kill it (yarn application -kill), "+
-			"or steer it again"))
+		t.Add(doc.Words("left waiting").In(doc.Bad), app, "no running node has it: kill it (yarn application -kill), "+
+			"or steer it again")
 	}
 	return append(d, t, doc.Warnings(r.Warnings))
 }

@@ -11,10 +11,7 @@ import (
 // Applications compares jobs of MapReduce and applications of Spark in several traces by their names: of each name and
 // trace the means over those that succeeded. The last column is how much longer they took than in the first trace.
 func Applications(names []string, list []*measure.Figures) doc.Doc {
-	t := &doc.Table{Name: "applications", Columns: []string{
-		"name", "trace", "of", "succeeded", "completion", "waited", "task time", "CPU", "GC", "fetch wait", "read", "shuffled", "spilt",
-		"against the first",
-	}}
+	t := doc.NewTable("applications", "name", "trace", "of", "succeeded", "completion", "waited", "task time", "CPU", "GC", "fetch wait", "read", "shuffled", "spilt", "against the first")
 	var order []string
 	by := map[string][][]*measure.Job{}
 	for i, f := range list {
@@ -33,24 +30,19 @@ func Applications(names []string, list []*measure.Figures) doc.Doc {
 				continue
 			}
 			sums, n := means(jobs)
-			row := []doc.Cell{doc.Words(name), doc.Words(names[i]), doc.Count(len(jobs)), doc.Count(n)}
+			row := []any{name, names[i], len(jobs), n}
 			for k, x := range sums {
-				switch cell := doc.Duration(x); {
-				case n == 0 || k > 2 && k != 6 && k != 7 && jobs[0].Spark == nil: // figures of jobs of MapReduce lack these
-					row = append(row, doc.Words("-"))
-				case k < 6:
-					row = append(row, cell)
-				default:
-					row = append(row, doc.Bytes(int64(x)))
+				cell := doc.Duration(x)
+				if k >= 6 {
+					cell = doc.Bytes(int64(x))
 				}
+				isKnown := n > 0 && (k < 3 || k == 6 || k == 7 || jobs[0].Spark != nil) // figures of jobs of MapReduce lack the others
+				row = append(row, doc.Known(isKnown, cell))
 			}
-			against := doc.Words("-")
-			if i > 0 && first > 0 && n > 0 {
-				against = doc.Fixed(100*(sums[0]/first-1), 1, "%")
-			} else if i == 0 {
+			if i == 0 {
 				first = sums[0]
 			}
-			t.Add(append(row, against)...)
+			t.Add(append(row, doc.Known(i > 0 && first > 0 && n > 0, doc.Fixed(100*(sums[0]/first-1), 1, "%")))...)
 		}
 	}
 	return doc.Doc{t, doc.Notes{"one run of each is no proof: runs of the same differ, too"}}

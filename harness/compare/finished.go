@@ -47,7 +47,7 @@ func Finish(run *runs.Run, warnings []string, limits []Threshold, costs *calibra
 // Doc is a table with one row for each job, or for each model if there are many trials, and
 // below it what the run shows about the experiment's thresholds.
 func (f *Finished) Doc() doc.Doc {
-	t := &doc.Table{Name: "jobs", Columns: []string{"trial", "job", "outcome", "completion", "makespan"}}
+	t := doc.NewTable("jobs", "trial", "job", "outcome", "completion", "makespan")
 	var plans doc.List
 	var failed, achieved, models doc.Doc
 	said := slices.Clone(f.starved)
@@ -94,7 +94,7 @@ const mostJobRows = 12
 // for each outcome, with the mean completion.
 func jobRows(t *doc.Table, r *results.Trial) {
 	add := func(job, outcome string, completion doc.Cell) {
-		t.Add(doc.Words(r.Name), doc.Words(job), doc.Words(outcome), completion, doc.Number(float64(r.MakespanMs)/1000, "s"))
+		t.Add(r.Name, job, outcome, completion, doc.Number(float64(r.MakespanMs)/1000, "s"))
 	}
 	if len(r.Jobs) <= mostJobRows {
 		for _, j := range r.Jobs {

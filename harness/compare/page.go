@@ -38,13 +38,12 @@ func (r *Report) Overview(workload string) *doc.Table {
 	tables := slices.DeleteFunc(r.of(workload), func(t Table) bool { return len(t.Models) == 0 || t.zero })
 	models := modelsOf(only(r.trials, workload))
 	x := &doc.Table{Name: workload + ", means"}
-	cell := func(t *Table, model string) doc.Cell {
+	cell := func(t Table, model string) any {
 		i := slices.IndexFunc(t.Models, func(m Model) bool { return m.Model == model })
 		if i < 0 {
-			return doc.Words("-")
+			return "-"
 		}
-		m := &t.Models[i]
-		return doc.Estimate(float64(m.Mean), m.MeanCI95[0], m.MeanCI95[1], t.Unit)
+		return t.Models[i].cell(t.Unit)
 	}
 	if len(models) > mostAcross {
 		x.Columns = []string{"model"}
@@ -52,15 +51,15 @@ func (r *Report) Overview(workload string) *doc.Table {
 			x.Columns = append(x.Columns, t.Metric)
 		}
 		for _, model := range models {
-			x.Add(append([]doc.Cell{doc.Words(model)}, mapped(tables, func(t Table) doc.Cell { return cell(&t, model) })...)...)
+			x.Add(append([]any{model}, mapped(tables, func(t Table) any { return cell(t, model) })...)...)
 		}
 		return x
 	}
 	x.Columns = append([]string{"mean of the trials"}, models...)
 	for _, t := range tables {
-		x.Add(append([]doc.Cell{doc.Words(t.Metric)}, mapped(models, func(model string) doc.Cell { return cell(&t, model) })...)...)
+		x.Add(append([]any{t.Metric}, mapped(models, func(model string) any { return cell(t, model) })...)...)
 	}
-	trials := []doc.Cell{doc.Words("trials")}
+	trials := []any{"trials"}
 	for _, model := range models {
 		n := 0
 		for _, t := range r.trials {
@@ -68,7 +67,7 @@ func (r *Report) Overview(workload string) *doc.Table {
 				n++
 			}
 		}
-		trials = append(trials, doc.Count(n))
+		trials = append(trials, n)
 	}
 	x.Add(trials...)
 	return x
@@ -257,9 +256,9 @@ func (r *Report) Trials() *doc.Table {
 		if t.simulated {
 			where = "simulated"
 		}
-		row := []doc.Cell{
-			doc.Words(t.folder), doc.Words(t.name), doc.Words(t.workload), doc.Words(t.model), doc.Count(t.repeat),
-			doc.Words(where),
+		row := []any{
+			t.folder, t.name, t.workload, t.model, t.repeat,
+			where,
 		}
 		for _, m := range known {
 			row = append(row, doc.Number(m.of(t), m.Unit))

@@ -137,10 +137,7 @@ func steeringParts(list []Steering) doc.Doc {
 	if !slices.ContainsFunc(list, func(s Steering) bool { return !s.certain() }) {
 		return nil
 	}
-	x := &doc.Table{Name: "steering", Columns: []string{
-		"model", "trials", "decisions", "honoured", "unused", "to the container, median",
-		"p95", "maps as predicted", "by the expected rule",
-	}}
+	x := doc.NewTable("steering", "model", "trials", "decisions", "honoured", "unused", "to the container, median", "p95", "maps as predicted", "by the expected rule")
 	for i := range list {
 		s := &list[i]
 		var branches []string
@@ -148,9 +145,9 @@ func steeringParts(list []Steering) doc.Doc {
 		for _, b := range s.Branches {
 			branches = append(branches, b.Branch+" "+doc.Share(b.Predicted, b.Maps).String())
 		}
-		x.Add(doc.Words(s.Model), doc.Count(s.Trials), doc.Count(s.Decisions),
-			doc.Estimate(100*float64(s.Honoured)/float64(max(s.Decisions, 1)), s.HonouredCI95Pct[0], s.HonouredCI95Pct[1], "%"), doc.Count(s.Unused),
-			doc.Duration(float64(s.P50Ms)), doc.Duration(float64(s.P95Ms)), doc.Share(predicted, maps), doc.Words(strings.Join(branches, ", ")))
+		x.Add(s.Model, s.Trials, s.Decisions,
+			doc.Estimate(100*float64(s.Honoured)/float64(max(s.Decisions, 1)), s.HonouredCI95Pct[0], s.HonouredCI95Pct[1], "%"), s.Unused,
+			doc.Duration(float64(s.P50Ms)), doc.Duration(float64(s.P95Ms)), doc.Share(predicted, maps), strings.Join(branches, ", "))
 	}
 	var misses doc.List
 	for _, m := range list[len(list)-1].Misses {

@@ -109,7 +109,7 @@ func (t Table) parts() doc.Doc {
 	if t.zero {
 		return doc.Doc{doc.Text(t.Metric + " is " + doc.Number(0, t.Unit).String() + " in all trials")}
 	}
-	x := &doc.Table{Name: t.name() + ", " + t.Metric, Columns: []string{"model", t.Metric, "n"}}
+	x := doc.NewTable(t.name()+", "+t.Metric, "model", t.Metric, "n")
 	noise := slices.ContainsFunc(t.Models, func(m Model) bool { return !math.IsNaN(float64(m.NoisePct)) })
 	if noise {
 		x.Columns = append(x.Columns, "noise floor")
@@ -123,7 +123,7 @@ func (t Table) parts() doc.Doc {
 		x.Columns = append(x.Columns, "vs "+m.Model)
 	}
 	for i, m := range t.Models {
-		row := []doc.Cell{doc.Words(m.Model), doc.Estimate(float64(m.Mean), m.MeanCI95[0], m.MeanCI95[1], t.Unit), doc.Count(m.Runs)}
+		row := []any{m.Model, m.cell(t.Unit), m.Runs}
 		if noise {
 			row = append(row, doc.Fixed(float64(m.NoisePct), 1, "%"))
 		}
@@ -139,6 +139,11 @@ func (t Table) parts() doc.Doc {
 			columns[0].Model)})
 	}
 	return append(d, doc.Notes(t.Warnings))
+}
+
+// cell returns the model's mean with its interval.
+func (m *Model) cell(unit string) doc.Cell {
+	return doc.Estimate(float64(m.Mean), m.MeanCI95[0], m.MeanCI95[1], unit)
 }
 
 // cell returns the difference between two models like "-13.4 % [-16.1, -10.5]
@@ -164,11 +169,11 @@ func pText(p float64) string {
 
 // ThresholdTable returns a table with a row for each threshold and workload.
 func ThresholdTable(list []Threshold) *doc.Table {
-	x := &doc.Table{Name: "thresholds", Columns: []string{"threshold", "metric", "workload", "verdict", "figure", "value", "n"}}
+	x := doc.NewTable("thresholds", "threshold", "metric", "workload", "verdict", "figure", "value", "n")
 	for _, t := range list {
 		tone := map[Verdict]doc.Tone{Met: doc.Good, Missed: doc.Bad, Unclear: doc.Notable}[t.Verdict]
-		x.Add(doc.Words(t.Text), doc.Words(t.Metric), doc.Words(t.Workload), doc.Words(string(t.Verdict)).In(tone), doc.Words(t.Figure),
-			t.value(), doc.Count(t.Runs))
+		x.Add(t.Text, t.Metric, t.Workload, doc.Words(string(t.Verdict)).In(tone), t.Figure,
+			t.value(), t.Runs)
 	}
 	return x
 }

@@ -56,6 +56,29 @@ func Wordsf(format string, args ...any) Cell { return Words(fmt.Sprintf(format, 
 // Count returns a cell with a whole number.
 func Count[N int | int32 | int64 | uint64](n N) Cell { return Cell{value: float64(n)} }
 
+// CellOf returns the cell of a value: a cell itself, a count, or the words that fmt prints.
+func CellOf(v any) Cell {
+	switch v := v.(type) {
+	case Cell:
+		return v
+	case int:
+		return Count(v)
+	case int32:
+		return Count(v)
+	case int64:
+		return Count(v)
+	}
+	return Words(fmt.Sprint(v))
+}
+
+// Known returns a value for a row, "-" if it is not known.
+func Known(known bool, v any) any {
+	if known {
+		return v
+	}
+	return "-"
+}
+
 // Number returns a cell with a number in a unit, such as "s" or "%". It shows four
 // significant digits. If x is not a number, the cell shows "-".
 func Number(x float64, unit string) Cell { return Cell{value: x, unit: unit, digits: four} }

@@ -99,7 +99,7 @@ func (c *Chart) numbers() *Table {
 		for _, p := range row.Points {
 			cells = append(cells, p.cell(c.Unit))
 		}
-		t.Add(cells...)
+		t.Rows = append(t.Rows, cells)
 		if len(row.Published) == 0 {
 			continue
 		}
@@ -107,7 +107,7 @@ func (c *Chart) numbers() *Table {
 		for _, v := range row.Published {
 			cells = append(cells, Number(v, c.Unit).Short())
 		}
-		t.Add(cells...)
+		t.Rows = append(t.Rows, cells)
 	}
 	return t
 }

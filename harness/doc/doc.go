@@ -108,8 +108,17 @@ func (Glossary) part()   {}
 func (*Fold) part()      {}
 func (*Table) part()     {}
 
-// Add appends a row to the table.
-func (t *Table) Add(cells ...Cell) { t.Rows = append(t.Rows, cells) }
+// NewTable returns a table without rows.
+func NewTable(name string, columns ...string) *Table { return &Table{Name: name, Columns: columns} }
+
+// Add appends a row to the table: of each value a [Cell] as [CellOf] makes it.
+func (t *Table) Add(values ...any) {
+	row := make([]Cell, len(values))
+	for i, v := range values {
+		row[i] = CellOf(v)
+	}
+	t.Rows = append(t.Rows, row)
+}
 
 // filled returns the document without parts that are empty.
 func (d Doc) filled() Doc { return slices.DeleteFunc(slices.Clone(d), empty) }

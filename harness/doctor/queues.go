@@ -119,16 +119,16 @@ func (r *Queues) Doc() doc.Doc {
 	}
 	d := doc.Doc{doc.Text(fmt.Sprintf("A ResourceManager starts with this file. %d things may not be what is meant.", len(r.Findings)))}
 	if len(r.Findings) > 0 {
-		t := &doc.Table{Name: "findings", Columns: []string{"key", "what it does"}}
+		t := doc.NewTable("findings", "key", "what it does")
 		for _, f := range r.Findings {
-			t.Add(doc.Words(f.Key), doc.Words(f.Says))
+			t.Add(f.Key, f.Says)
 		}
 		d = append(d, t)
 	}
 	if len(r.NotSimulated) > 0 {
-		t := &doc.Table{Name: "notSimulated", Columns: []string{"key", "value", "not simulated, because"}}
+		t := doc.NewTable("notSimulated", "key", "value", "not simulated, because")
 		for _, k := range r.NotSimulated {
-			t.Add(doc.Words(k.Name), doc.Words(k.Value), doc.Words(k.Why))
+			t.Add(k.Name, k.Value, k.Why)
 		}
 		d = append(d, doc.Heading("Keys that heddle does not simulate"), t)
 	}

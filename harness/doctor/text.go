@@ -20,15 +20,15 @@ func toned(word string) doc.Cell { return doc.Words(word).In(tones[word]) }
 // and what to set.
 func (r *Report) Doc() doc.Doc {
 	d := doc.Doc{doc.Text("cluster " + r.Cluster)}
-	verdicts := &doc.Table{Name: "verdicts", Columns: []string{"feature", "verdict", "why"}}
+	verdicts := doc.NewTable("verdicts", "feature", "verdict", "why")
 	for _, f := range r.Features {
-		t := &doc.Table{Name: f.Name, Columns: []string{"status", "check", "found"}}
+		t := doc.NewTable(f.Name, "status", "check", "found")
 		for _, c := range f.Checks {
-			t.Add(toned(string(c.Status)), doc.Words(c.ID), doc.Words(c.Found))
+			t.Add(toned(string(c.Status)), c.ID, c.Found)
 			if c.Status == OK {
 				continue
 			}
-			note := func(format string, args ...any) { t.Add(doc.Words(""), doc.Words(""), doc.Wordsf(format, args...)) }
+			note := func(format string, args ...any) { t.Add("", "", doc.Wordsf(format, args...)) }
 			if c.Status != Unknown {
 				note("needed for %s", c.NeededFor)
 			}
@@ -54,7 +54,7 @@ func (r *Report) Doc() doc.Doc {
 		if n := len(f.Why) - 1; n > 0 {
 			why += fmt.Sprintf(" (and %d more)", n)
 		}
-		verdicts.Add(doc.Words(f.Name), toned(string(f.Verdict)), doc.Words(why))
+		verdicts.Add(f.Name, toned(string(f.Verdict)), why)
 	}
 	return append(d, verdicts)
 }

@@ -224,22 +224,15 @@ func newTell(run *results.Run, digests map[string]string, metric measure.Metric,
 
 // Doc returns the forecast for people to read.
 func (f *Forecast) Doc() doc.Doc {
-	trials := &doc.Table{Name: "trials", Columns: []string{"trial", "estimate"}}
+	trials := doc.NewTable("trials", "trial", "estimate")
 	for _, t := range f.Trials {
-		estimate := doc.Words("-")
-		if t.EstimateMs > 0 {
-			estimate = doc.Duration(float64(t.EstimateMs))
-		}
-		trials.Add(doc.Words(t.Trial), estimate)
+		trials.Add(t.Trial, doc.Known(t.EstimateMs > 0, doc.Duration(float64(t.EstimateMs))))
 	}
 	total := fmt.Sprintf("%d trials, about %s", len(f.Trials), doc.DurationText(float64(f.TotalMs)))
 	if f.simulated {
 		total += " for the jobs alone: a simulation makes no input and checks no output"
 	}
-	tell := &doc.Table{Name: "repeats", Columns: []string{
-		"workload", "models", "spread of the ratio", "from repeats", "repeats",
-		"difference there", "repeats to tell it",
-	}}
+	tell := doc.NewTable("repeats", "workload", "models", "spread of the ratio", "from repeats", "repeats", "difference there", "repeats to tell it")
 	for _, t := range f.Tell {
 		models, unknown := t.A+", "+t.B, doc.Number(math.NaN(), "")
 		spread, repeats, seen, seenRepeats := unknown, unknown, unknown, unknown
@@ -252,7 +245,7 @@ func (f *Forecast) Doc() doc.Doc {
 		if t.SeenRepeats > 0 {
 			seen, seenRepeats = doc.Signed(t.SeenPct, 1, "%"), upTo(t.SeenRepeats)
 		}
-		tell.Add(doc.Words(t.Workload), doc.Words(models), spread, doc.Count(t.Pairs), repeats, seen, seenRepeats)
+		tell.Add(t.Workload, models, spread, t.Pairs, repeats, seen, seenRepeats)
 	}
 	return doc.Doc{
 		trials, doc.Text(total),

@@ -83,9 +83,9 @@ func NewRunsDoc(costs *calibration.Calibration, list []NewRun) doc.Doc {
 	if len(list) == 0 {
 		return doc.Doc{doc.Text(RestsOn(costs))}
 	}
-	t := &doc.Table{Name: "newRuns", Columns: []string{"a new run", "mean completion", "in 95 of 100 runs"}}
+	t := doc.NewTable("newRuns", "a new run", "mean completion", "in 95 of 100 runs")
 	for _, x := range list {
-		t.Add(doc.Words(x.Name), doc.Number(x.MeanMs/1000, "s"), doc.Span(x.CI95Ms[0]/1000, x.CI95Ms[1]/1000, "s"))
+		t.Add(x.Name, doc.Number(x.MeanMs/1000, "s"), doc.Span(x.CI95Ms[0]/1000, x.CI95Ms[1]/1000, "s"))
 	}
 	return doc.Doc{t, doc.Text(RestsOn(costs) + fmt.Sprintf(" The intervals are from %d runs that the "+
 		"calibration was fitted to. They say how much runs differ, not how far off the model is where it was never measured: "+

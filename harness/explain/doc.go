@@ -44,13 +44,13 @@ func (x *Explanation) Doc(name string, slowest int, as func(string, []Line) doc.
 
 // Table has the lines for a page.
 func Table(name string, list []Line) doc.Part {
-	t := &doc.Table{Name: name, Columns: []string{"time", "share", "where it went", "what would change it"}}
+	t := doc.NewTable(name, "time", "share", "where it went", "what would change it")
 	rows(list, func(l Line) {
 		tone := doc.Tone("")
 		if !l.Inherent {
 			tone = doc.Notable
 		}
-		t.Add(doc.Words(l.Seconds.String()).In(tone), doc.Fixed(l.Share, 0, "%"), doc.Words(l.Sentence), doc.Words(l.Change))
+		t.Add(doc.Words(l.Seconds.String()).In(tone), doc.Fixed(l.Share, 0, "%"), l.Sentence, l.Change)
 	})
 	return t
 }

@@ -357,19 +357,14 @@ func (a *Across) sum() {
 
 // Doc returns the predictions for people to read.
 func (a *Across) Doc() doc.Doc {
-	table := &doc.Table{Name: "settings", Columns: []string{
-		"run", "workload", "model", "runs", "measured", "predicted", "error",
-		"noise floor", "95 % of new runs", "runs in it", "speed", "error at it",
-	}}
+	table := doc.NewTable("settings", "run", "workload", "model", "runs", "measured", "predicted", "error", "noise floor", "95 % of new runs", "runs in it", "speed", "error at it")
 	for _, x := range a.Settings {
-		interval, held := doc.Words("-"), doc.Words("-")
-		if lo, hi := x.PredictedCI95Ms[0], x.PredictedCI95Ms[1]; !math.IsInf(lo, 0) {
-			interval = doc.Span(lo/1000, hi/1000, "s")
-			held = doc.Words(fmt.Sprintf("%d of %d", x.Held, x.Runs))
-		}
-		table.Add(doc.Words(x.folders()), doc.Words(x.Workload), doc.Words(x.Model), doc.Count(x.Runs),
+		lo, hi := x.PredictedCI95Ms[0], x.PredictedCI95Ms[1]
+		bounded := !math.IsInf(lo, 0)
+		table.Add(x.folders(), x.Workload, x.Model, x.Runs,
 			doc.Number(float64(x.MeasuredMs)/1000, "s"), doc.Number(float64(x.PredictedMs)/1000, "s"),
-			doc.Signed(float64(x.ErrorPct), 1, "%"), doc.Fixed(float64(x.NoisePct), 1, "%"), interval, held,
+			doc.Signed(float64(x.ErrorPct), 1, "%"), doc.Fixed(float64(x.NoisePct), 1, "%"),
+			doc.Known(bounded, doc.Span(lo/1000, hi/1000, "s")), doc.Known(bounded, fmt.Sprintf("%d of %d", x.Held, x.Runs)),
 			doc.Signed(float64(x.SpeedPct), 1, "%"), doc.Signed(float64(x.ErrorAtSpeedPct), 1, "%"))
 	}
 	text := fmt.Sprintf("The median error is %.1f %%; %d of %d settings are within %d %%, or within what their repeats differ by.",

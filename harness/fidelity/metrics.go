@@ -75,17 +75,14 @@ func errorOf(m measure.Metric, values []metricValue) MetricError {
 
 // metricsTable has a row for each metric that was asked for, of each workload and model.
 func (r *Report) metricsTable(was string) *doc.Table {
-	t := &doc.Table{Name: "metrics", Columns: []string{
-		"workload", "model", "metric", "trials", was, "predicted", "error", "of means",
-		"noise floor",
-	}}
+	t := doc.NewTable("metrics", "workload", "model", "metric", "trials", was, "predicted", "error", "of means", "noise floor")
 	for _, own := range r.Own {
 		for _, x := range own.Metrics {
 			digits := 1
 			if x.ErrorUnit == "" { // an index or a count
 				digits = 3
 			}
-			t.Add(doc.Words(own.Workload), doc.Words(own.Model), doc.Words(x.Metric), doc.Count(x.Trials),
+			t.Add(own.Workload, own.Model, x.Metric, x.Trials,
 				doc.Number(float64(x.Measured), x.Unit), doc.Number(float64(x.Predicted), x.Unit),
 				doc.Estimate(float64(x.Error), x.CI95[0], x.CI95[1], x.ErrorUnit).Rounded(digits),
 				doc.Signed(float64(x.Bias), digits, x.ErrorUnit), doc.Fixed(float64(x.Noise), digits, x.ErrorUnit))

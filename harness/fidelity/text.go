@@ -78,21 +78,18 @@ func (r *Report) Doc() doc.Doc {
 	case r.Simulated:
 		was = "simulated"
 	}
-	own := &doc.Table{Name: "own", Columns: []string{
-		"workload", "model", "runs", was, "predicted", "error", "of means", "noise floor",
-		"makespan", "maps' times", "reduces' times", "locality",
-	}}
+	own := doc.NewTable("own", "workload", "model", "runs", was, "predicted", "error", "of means", "noise floor", "makespan", "maps' times", "reduces' times", "locality")
 	for _, x := range r.Own {
 		percent := func(v float64) doc.Cell { return doc.Fixed(v, 1, "%") }
-		own.Add(doc.Words(x.Workload), doc.Words(x.Model), doc.Count(x.Runs), doc.Number(float64(x.MeasuredMs)/1000, "s"),
+		own.Add(x.Workload, x.Model, x.Runs, doc.Number(float64(x.MeasuredMs)/1000, "s"),
 			doc.Number(float64(x.PredictedMs)/1000, "s"),
 			doc.Estimate(float64(x.MeanAbsErrorPct), x.CI95Pct[0], x.CI95Pct[1], "%").Rounded(1), doc.Signed(float64(x.BiasPct), 1, "%"),
 			percent(float64(x.NoisePct)),
 			percent(float64(x.MakespanErrorPct)), percent(float64(x.MapDistancePct)), percent(float64(x.ReduceDistancePct)),
 			doc.Fixed(float64(x.LocalityPoints), 1, "points"))
 	}
-	others := &doc.Table{Name: "counterfactual", Columns: []string{"workload", "from", "to", "error", "predicted difference", was +
-		" difference", "p", "winner"}}
+	others := doc.NewTable("counterfactual", "workload", "from", "to", "error", "predicted difference", was+
+		" difference", "p", "winner")
 	for _, x := range r.Counterfactual {
 		winner := doc.Words("wrong").In(doc.Bad)
 		if x.WinnerRight {
@@ -101,7 +98,7 @@ func (r *Report) Doc() doc.Doc {
 		if x.Undecided {
 			winner = doc.Words(winner.String() + ", but " + was + " runs do not tell").In(doc.Faint)
 		}
-		others.Add(doc.Words(x.Workload), doc.Words(x.From), doc.Words(x.To), doc.Fixed(float64(x.ErrorPct), 1, "%"),
+		others.Add(x.Workload, x.From, x.To, doc.Fixed(float64(x.ErrorPct), 1, "%"),
 			doc.Signed(float64(x.PredictedDiffPct), 1, "%"), doc.Signed(float64(x.MeasuredDiffPct), 1, "%"),
 			doc.Fixed(float64(x.MeasuredP), 3, ""), winner)
 	}

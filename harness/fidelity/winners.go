@@ -1,6 +1,7 @@
 package fidelity
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -87,19 +88,11 @@ func winnersDoc(list []Winner) doc.Doc {
 	if len(list) == 0 {
 		return nil
 	}
-	told := func(model string) doc.Cell {
-		if model == "" {
-			return doc.Words(compare.CannotTell)
-		}
-		return doc.Words(model)
-	}
-	table := &doc.Table{Name: "winners", Columns: []string{
-		"run", "workload", "models", "measured", "p", "predicted", "faster, measured",
-		"faster, predicted",
-	}}
+	told := func(model string) string { return cmp.Or(model, compare.CannotTell) }
+	table := doc.NewTable("winners", "run", "workload", "models", "measured", "p", "predicted", "faster, measured", "faster, predicted")
 	tells, right, silent, silentToo := 0, 0, 0, 0
 	for _, x := range list {
-		table.Add(doc.Words(x.Run), doc.Words(x.Workload), doc.Words(x.Models[0]+", "+x.Models[1]),
+		table.Add(x.Run, x.Workload, x.Models[0]+", "+x.Models[1],
 			doc.Signed(float64(x.MeasuredDiffPct), 1, "%"), doc.Fixed(float64(x.MeasuredP), 3, ""),
 			doc.Signed(float64(x.PredictedDiffPct), 1, "%"), told(x.Measured), told(x.Predicted))
 		switch x.Measured {

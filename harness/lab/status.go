@@ -90,7 +90,7 @@ func (s Status) Doc() doc.Doc {
 	if s.State != "down" {
 		text += fmt.Sprintf("; of this machine only root reaches it; Hadoop and its containers run as user %d", s.User)
 	}
-	t := &doc.Table{Name: "daemons", Columns: []string{"node", "address", "daemon", "state", "pid", "memory"}}
+	t := doc.NewTable("daemons", "node", "address", "daemon", "state", "pid", "memory")
 	for _, d := range s.Daemons {
 		state, pid, memory := doc.Words("down").In(doc.Bad), doc.Words(""), doc.Words("")
 		switch {
@@ -102,7 +102,7 @@ func (s Status) Doc() doc.Doc {
 		if d.PID != 0 {
 			pid, memory = doc.Count(d.PID), doc.Bytes(d.RSSBytes)
 		}
-		t.Add(doc.Words(d.Node), doc.Words(d.Address), doc.Words(d.Daemon), state, pid, memory)
+		t.Add(d.Node, d.Address, d.Daemon, state, pid, memory)
 	}
 	var notes doc.Notes
 	if s.PSSBytes > 0 {

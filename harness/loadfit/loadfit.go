@@ -323,13 +323,9 @@ func (f *Loads) Of(workload string, kind traces.TaskKind) float64 {
 
 // Doc returns the loads for people to read.
 func (f *Loads) Doc() doc.Doc {
-	t := &doc.Table{Name: "loads", Columns: []string{"tasks that load their node", "", "attempts", "load", "cores by CPU time"}}
+	t := doc.NewTable("loads", "tasks that load their node", "", "attempts", "load", "cores by CPU time")
 	for _, x := range f.Tasks {
-		cores := doc.Words("-")
-		if x.Cores >= 0 {
-			cores = doc.Fixed(x.Cores, 2, "")
-		}
-		t.Add(doc.Words(x.Workload), doc.Words(x.Kind), doc.Count(x.Attempts), doc.Fixed(x.Load, 2, ""), cores)
+		t.Add(x.Workload, x.Kind, x.Attempts, doc.Fixed(x.Load, 2, ""), doc.Known(x.Cores >= 0, doc.Fixed(x.Cores, 2, "")))
 	}
 	counters := ""
 	if x := f.Errors.Counters; x != nil {

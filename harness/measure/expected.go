@@ -127,41 +127,34 @@ func predictions(jobs []*Job) (list []Predictions) {
 // expected returns what the scheduler model expected of jobs against what came, for people
 // to read.
 func (f *Figures) expected() doc.Doc {
-	t := &doc.Table{Name: "expected", Columns: []string{"job", "of", "expected", "came", "error"}}
+	t := doc.NewTable("expected", "job", "of", "expected", "came", "error")
 	var kinds []string
 	off := map[string][]float64{} // errors without sign, by what was expected
 	rows := 0
-	add := func(job traces.JobID, what string, expected, came doc.Cell, errorPct *float64) {
+	add := func(job traces.JobID, what string, expected, came any, errorPct *float64) {
 		if _, ok := off[what]; !ok {
 			kinds, off[what] = append(kinds, what), nil
 		}
-		wrong := doc.Words("-")
+		wrong := "-"
 		if errorPct != nil {
-			wrong = doc.Wordsf("%+.1f %%", *errorPct)
+			wrong = fmt.Sprintf("%+.1f %%", *errorPct)
 			off[what] = append(off[what], math.Abs(*errorPct))
 		}
 		if rows++; rows <= maxRows {
-			t.Add(doc.Words(string(job)), doc.Words(what), expected, came, wrong)
+			t.Add(job, what, expected, came, wrong)
 		}
 	}
 	for _, e := range f.Estimates {
-		came := doc.Words("-")
-		if e.ShuffledBytes >= 0 {
-			came = doc.Bytes(e.ShuffledBytes)
-		}
-		add(e.Job, "shuffle, when its first reduce is placed", doc.Bytes(e.EstimatedBytes), came, e.ErrorPct)
+		add(e.Job, "shuffle, when its first reduce is placed", doc.Bytes(e.EstimatedBytes),
+			doc.Known(e.ShuffledBytes >= 0, doc.Bytes(e.ShuffledBytes)), e.ErrorPct)
 	}
 	for _, p := range f.Predictions {
-		came := doc.Words("-")
-		if p.TookMs >= 0 {
-			came = doc.Duration(p.TookMs)
-		}
 		for _, x := range p.List {
 			what := "end, at submission"
 			if x.DonePct > 0 {
 				what = fmt.Sprintf("end, at %d %% of its tasks", x.DonePct)
 			}
-			add(p.Job, what, doc.Duration(x.EndMs), came, x.ErrorPct)
+			add(p.Job, what, doc.Duration(x.EndMs), lasting(p.TookMs), x.ErrorPct)
 		}
 	}
 	var medians doc.List

@@ -111,7 +111,7 @@ func slowedStarts(list []*Figures) float64 {
 
 // slowedTable returns the starts on slow nodes for people to read.
 func slowedTable(list []Slowed) doc.Doc {
-	t := &doc.Table{Name: "slowed", Columns: []string{"slow node", "speed", "starts on it", "on each other", "ratio"}}
+	t := doc.NewTable("slowed", "slow node", "speed", "starts on it", "on each other", "ratio")
 	for i := range list {
 		x := &list[i]
 		for k, s := range append([]Starts{x.Before}, x.Minutes...) {
@@ -119,11 +119,7 @@ func slowedTable(list []Slowed) doc.Doc {
 			if k == 0 {
 				when, speed = fmt.Sprintf("%s, until %.0f s", x.Node, x.AtMs/1000), doc.Words("1")
 			}
-			ratio := doc.Words("-")
-			if s.Others > 0 {
-				ratio = doc.Fixed(s.Own/s.Others, 2, "")
-			}
-			t.Add(doc.Words(when), speed, doc.Fixed(s.Own, 0, ""), doc.Fixed(s.Others, 1, ""), ratio)
+			t.Add(when, speed, doc.Fixed(s.Own, 0, ""), doc.Fixed(s.Others, 1, ""), doc.Known(s.Others > 0, doc.Fixed(s.Own/s.Others, 2, "")))
 		}
 	}
 	return doc.Doc{t}

@@ -176,14 +176,9 @@ func (f *Figures) ran() string {
 
 // sparkDoc has tables of applications of Spark and of their stages.
 func (f *Figures) sparkDoc() doc.Doc {
-	apps := &doc.Table{Name: "applications", Columns: []string{
-		"application", "name", "queue", "submitted", "waited", "took", "outcome", "executors", "lost", "tasks", "failed", "killed",
-		"cores used", "CPU", "GC", "fetch wait", "read", "shuffled", "from other executors", "spilt", "wrote",
-	}}
-	near := &doc.Table{Name: "locality of Spark", Columns: append([]string{"tasks by Spark's locality"}, traces.SparkLocalities...)}
-	stages := &doc.Table{Name: "stages", Columns: []string{
-		"stage", "application", "name", "submitted", "took", "outcome", "tasks", "failed", "median task", "longest", "read", "shuffled", "spilt",
-	}}
+	apps := doc.NewTable("applications", "application", "name", "queue", "submitted", "waited", "took", "outcome", "executors", "lost", "tasks", "failed", "killed", "cores used", "CPU", "GC", "fetch wait", "read", "shuffled", "from other executors", "spilt", "wrote")
+	near := doc.NewTable("locality of Spark", append([]string{"tasks by Spark's locality"}, traces.SparkLocalities...)...)
+	stages := doc.NewTable("stages", "stage", "application", "name", "submitted", "took", "outcome", "tasks", "failed", "median task", "longest", "read", "shuffled", "spilt")
 	left, rest := 0, 0
 	for _, j := range f.JobList {
 		s := j.Spark
@@ -195,9 +190,9 @@ func (f *Figures) sparkDoc() doc.Doc {
 			continue
 		}
 		apps.Add(j.application()...)
-		row := []doc.Cell{doc.Words(string(j.ID))}
+		row := []any{j.ID}
 		for _, n := range s.Locality {
-			row = append(row, doc.Count(n))
+			row = append(row, n)
 		}
 		near.Add(row...)
 		for _, x := range s.Stages {
@@ -205,8 +200,8 @@ func (f *Figures) sparkDoc() doc.Doc {
 				rest++
 				continue
 			}
-			stages.Add(doc.Wordsf("%d.%d", x.Stage, x.Attempt), doc.Words(string(j.ID)), doc.Words(x.Name), doc.Duration(x.SubmitMs),
-				lasting(x.TookMs), doc.Words(x.Outcome.String()), doc.Count(x.Tasks.OK), doc.Count(x.Tasks.Failed), doc.Duration(x.MedianMs),
+			stages.Add(doc.Wordsf("%d.%d", x.Stage, x.Attempt), j.ID, x.Name, doc.Duration(x.SubmitMs),
+				lasting(x.TookMs), x.Outcome.String(), x.Tasks.OK, x.Tasks.Failed, doc.Duration(x.MedianMs),
 				doc.Duration(x.MaxMs), doc.Bytes(x.Bytes.Input), doc.Bytes(x.Bytes.Shuffle), doc.Bytes(x.SpiltBytes))
 		}
 	}
@@ -214,26 +209,16 @@ func (f *Figures) sparkDoc() doc.Doc {
 }
 
 // application returns the row of an application of Spark.
-func (j *Job) application() []doc.Cell {
-	s, waited, used := j.Spark, doc.Words("-"), doc.Words("-")
-	if waitMs, ok := j.WaitMs(); ok {
-		waited = doc.Duration(waitMs)
-	}
-	if s.CoreMs > 0 {
-		used = doc.Fixed(100*s.TaskMs/s.CoreMs, 0, "%")
-	}
-	return []doc.Cell{
-		doc.Words(string(j.ID)), doc.Words(j.Name), doc.Words(j.Queue), doc.Duration(j.SubmitMs), waited, lasting(j.CompletionMs),
-		doc.Words(j.Outcome.String()), doc.Count(s.Executors), doc.Count(s.Lost), doc.Count(j.Attempts.OK), doc.Count(j.Attempts.Failed),
-		doc.Count(j.Attempts.Killed), used, doc.Duration(float64(s.CPUMs)), doc.Duration(float64(s.GCMs)), doc.Duration(float64(s.FetchWaitMs)),
+func (j *Job) application() []any {
+	s := j.Spark
+	waitMs, waited := j.WaitMs()
+	return []any{
+		j.ID, j.Name, j.Queue, doc.Duration(j.SubmitMs), doc.Known(waited, doc.Duration(waitMs)), lasting(j.CompletionMs),
+		j.Outcome.String(), s.Executors, s.Lost, j.Attempts.OK, j.Attempts.Failed,
+		j.Attempts.Killed, doc.Known(s.CoreMs > 0, doc.Fixed(100*s.TaskMs/s.CoreMs, 0, "%")), doc.Duration(float64(s.CPUMs)), doc.Duration(float64(s.GCMs)), doc.Duration(float64(s.FetchWaitMs)),
 		doc.Bytes(j.Bytes.Input), doc.Bytes(j.Bytes.Shuffle), doc.Bytes(s.RemoteBytes), doc.Bytes(s.SpiltBytes), doc.Bytes(j.Bytes.Output),
 	}
 }
 
 // lasting is a duration in ms, below 0 if it is not known.
-func lasting(ms float64) doc.Cell {
-	if ms < 0 {
-		return doc.Words("-")
-	}
-	return doc.Duration(ms)
-}
+func lasting(ms float64) any { return doc.Known(ms >= 0, doc.Duration(ms)) }

@@ -33,16 +33,16 @@ func (i *Figures) Doc() doc.Doc {
 	d = append(d, i.totals()...)
 	d = append(d, i.jobs()...)
 	d = append(d, i.rest()...)
-	digests := &doc.Table{Name: "digests", Columns: []string{"", ""}}
+	digests := doc.NewTable("digests", "", "")
 	schedule := i.ScheduleDigest
 	if i.List != nil {
 		schedule = "none: no task of a list has run"
 	} else if n := i.Applications(); n > 0 && n == i.Jobs {
 		schedule = "none: no task of MapReduce has run"
 	}
-	digests.Add(doc.Words("schedule digest"), doc.Words(schedule))
+	digests.Add("schedule digest", schedule)
 	if i.TraceDigest != "" { // it is known of whole traces only
-		digests.Add(doc.Words("trace digest"), doc.Words(i.TraceDigest))
+		digests.Add("trace digest", i.TraceDigest)
 	}
 	return append(d, digests)
 }
@@ -110,9 +110,9 @@ func counted(n int, what string) string {
 
 // rest returns tables of phases and nodes, and of what only some traces have.
 func (i *Figures) rest() doc.Doc {
-	phases := &doc.Table{Name: "phases", Columns: []string{"phase", "attempts", "median", "p95"}}
+	phases := doc.NewTable("phases", "phase", "attempts", "median", "p95")
 	for _, p := range i.Phases {
-		phases.Add(doc.Words(p.Name), doc.Count(p.Count), doc.Duration(p.MedianMs), doc.Duration(p.P95Ms))
+		phases.Add(p.Name, p.Count, doc.Duration(p.MedianMs), doc.Duration(p.P95Ms))
 	}
 	d := append(doc.Doc{i.completions(), phases}, i.nodes()...)
 	if len(i.Slowed) > 0 {
@@ -126,18 +126,15 @@ func (i *Figures) rest() doc.Doc {
 
 // completions returns a table of the times of all jobs, and of each class of jobs.
 func (i *Figures) completions() *doc.Table {
-	t := &doc.Table{Name: "completion", Columns: []string{"completion of", "jobs", "mean", "median", "p95", "median wait", "p95 slowdown"}}
+	t := doc.NewTable("completion", "completion of", "jobs", "mean", "median", "p95", "median wait", "p95 slowdown")
 	if i.AllJobs.Succeeded < 2 {
 		return t
 	}
 	for _, c := range append([]JobClass{i.AllJobs}, i.Classes...) {
 		if x := c.CompletionMs; x.Count > 0 {
-			wait, slowdown := doc.Words("-"), doc.Words("-")
-			if c.WaitingMs.Count > 0 {
-				wait, slowdown = doc.Duration(c.WaitingMs.P50), doc.Number(c.Slowdown.P95, "x")
-			}
-			t.Add(doc.Words(cmp.Or(c.Name, "all jobs")), doc.Count(x.Count), doc.Duration(x.Mean), doc.Duration(x.P50), doc.Duration(x.P95), wait,
-				slowdown)
+			ran := c.WaitingMs.Count > 0
+			t.Add(cmp.Or(c.Name, "all jobs"), x.Count, doc.Duration(x.Mean), doc.Duration(x.P50), doc.Duration(x.P95),
+				doc.Known(ran, doc.Duration(c.WaitingMs.P50)), doc.Known(ran, doc.Number(c.Slowdown.P95, "x")))
 		}
 	}
 	return t
@@ -148,12 +145,12 @@ func (i *Figures) totals() doc.Doc {
 	if i.NotSucceeded > 0 && i.List == nil {
 		failed = fmt.Sprintf(" (%d did not succeed)", i.NotSucceeded)
 	}
-	where := &doc.Table{Name: "locality", Columns: []string{"locality of maps", "cache", "node", "rack", "off", "unknown", ""}}
+	where := doc.NewTable("locality", "locality of maps", "cache", "node", "rack", "off", "unknown", "")
 	l, s := i.Locality, i.SplitLocality
-	where.Add(doc.Words("by replicas and caches"), doc.Count(l.Cache), doc.Count(l.Node), doc.Count(l.Rack), doc.Count(l.Off),
-		doc.Count(l.Unknown), doc.Words("maps that succeeded"))
-	where.Add(doc.Words("by split hosts"), doc.Words("-"), doc.Count(s.Node), doc.Count(s.Rack), doc.Count(s.Off), doc.Count(s.Unknown),
-		doc.Words("attempts assigned, as Hadoop counts"))
+	where.Add("by replicas and caches", l.Cache, l.Node, l.Rack, l.Off,
+		l.Unknown, "maps that succeeded")
+	where.Add("by split hosts", "-", s.Node, s.Rack, s.Off, s.Unknown,
+		"attempts assigned, as Hadoop counts")
 	spark := i.Applications()
 	what := fmt.Sprintf(
 		"%s%s, %s, %s",
@@ -194,7 +191,7 @@ func (i *Figures) totals() doc.Doc {
 
 // jobs returns a table of the jobs. Those of a list have no outcomes.
 func (i *Figures) jobs() doc.Doc {
-	t := &doc.Table{Name: "jobs", Columns: []string{"job", "name", "submitted", "maps", "reduces", "read", "shuffled", "wrote"}}
+	t := doc.NewTable("jobs", "job", "name", "submitted", "maps", "reduces", "read", "shuffled", "wrote")
 	if i.List == nil {
 		t.Columns = append(t.Columns, "outcome", "took", "failed", "killed", "Hadoop's counters")
 	}
@@ -207,19 +204,16 @@ func (i *Figures) jobs() doc.Doc {
 		if n >= maxRows {
 			continue
 		}
-		row := []doc.Cell{
-			doc.Words(string(j.ID)), doc.Words(j.Name), doc.Duration(j.SubmitMs), doc.Count(j.Maps), doc.Count(j.Reduces),
+		row := []any{
+			j.ID, j.Name, doc.Duration(j.SubmitMs), j.Maps, j.Reduces,
 			doc.Bytes(j.Bytes.Input), doc.Bytes(j.Bytes.Shuffle), doc.Bytes(j.Bytes.Output),
 		}
 		if i.List == nil {
-			took, agree := doc.Words("-"), doc.Words("none")
-			if j.CompletionMs >= 0 {
-				took = doc.Duration(j.CompletionMs)
-			}
+			agree := "none"
 			if j.Compared > 0 {
-				agree = doc.Wordsf("%d of %d equal", j.Compared-len(j.Differences), j.Compared)
+				agree = fmt.Sprintf("%d of %d equal", j.Compared-len(j.Differences), j.Compared)
 			}
-			row = append(row, doc.Words(j.Outcome.String()), took, doc.Count(j.Attempts.Failed), doc.Count(j.Attempts.Killed), agree)
+			row = append(row, j.Outcome, lasting(j.CompletionMs), j.Attempts.Failed, j.Attempts.Killed, agree)
 		}
 		t.Add(row...)
 	}
@@ -255,48 +249,34 @@ func Jobs(columns []string, labels [][]string, list []*Figures, most int) (t *do
 }
 
 // row returns the row of a job in the table of Jobs. A job of a mere list has not run.
-func (j *Job) row(labels []string, listed bool) []doc.Cell {
-	row := []doc.Cell{doc.Words(string(j.ID)), doc.Words(j.Name)}
+func (j *Job) row(labels []string, listed bool) []any {
+	row := []any{j.ID, j.Name}
 	for _, text := range labels {
-		row = append(row, doc.Words(text))
+		row = append(row, text)
 	}
-	unknown := doc.Words("-")
-	waited, took, slowdown, outcome, local := unknown, unknown, unknown, unknown, unknown
-	if waitMs, ok := j.WaitMs(); ok {
-		waited = doc.Duration(waitMs)
+	waitMs, waited := j.WaitMs()
+	slowdown, ran := j.Slowdown()
+	outcome := doc.CellOf(j.Outcome)
+	if j.Outcome != traces.Succeeded {
+		outcome = outcome.In(doc.Bad)
 	}
-	if j.CompletionMs >= 0 && !listed {
-		took = doc.Duration(j.CompletionMs)
-	}
-	if x, ok := j.Slowdown(); ok {
-		slowdown = doc.Fixed(x, 2, "x")
-	}
-	if !listed {
-		outcome = doc.Words(j.Outcome.String())
-		if j.Outcome != traces.Succeeded {
-			outcome = outcome.In(doc.Bad)
-		}
-	}
-	if l := j.Locality; l.Known() > 0 {
-		local = doc.Fixed(100*float64(l.Cache+l.Node)/float64(l.Known()), 0, "%")
-	}
-	return append(row, doc.Duration(j.SubmitMs), waited, took, slowdown, outcome, doc.Count(j.Maps), doc.Count(j.Reduces), local,
+	l := j.Locality
+	return append(row, doc.Duration(j.SubmitMs), doc.Known(waited, doc.Duration(waitMs)),
+		doc.Known(j.CompletionMs >= 0 && !listed, doc.Duration(j.CompletionMs)), doc.Known(ran, doc.Fixed(slowdown, 2, "x")),
+		doc.Known(!listed, outcome), j.Maps, j.Reduces,
+		doc.Known(l.Known() > 0, doc.Fixed(100*float64(l.Cache+l.Node)/float64(l.Known()), 0, "%")),
 		doc.Bytes(j.Bytes.Input), doc.Bytes(j.Bytes.Shuffle), doc.Bytes(j.Bytes.Output))
 }
 
 func (i *Figures) nodes() doc.Doc {
-	t := &doc.Table{Name: "nodes", Columns: []string{"node", "rack", "attempts", "running (mean)", "cores busy (mean)"}}
+	t := doc.NewTable("nodes", "node", "rack", "attempts", "running (mean)", "cores busy (mean)")
 	busy := slices.DeleteFunc(slices.Clone(i.Nodes), func(v *Node) bool { return v.Attempts == 0 })
 	idle := len(i.Nodes) - len(busy)
 	if idle <= maxIdleShown {
 		busy, idle = i.Nodes, 0
 	}
 	for _, v := range busy[:min(maxRows, len(busy))] {
-		cores := doc.Words("-")
-		if v.CPUCores >= 0 {
-			cores = doc.Fixed(v.CPUCores, 2, "")
-		}
-		t.Add(doc.Words(string(v.Node)), doc.Words(v.Rack), doc.Count(v.Attempts), doc.Fixed(v.MeanRunning, 2, ""), cores)
+		t.Add(v.Node, v.Rack, v.Attempts, doc.Fixed(v.MeanRunning, 2, ""), doc.Known(v.CPUCores >= 0, doc.Fixed(v.CPUCores, 2, "")))
 	}
 	return doc.Doc{t, more(len(busy)-maxRows, "more nodes"), more(idle, "idle nodes")}
 }

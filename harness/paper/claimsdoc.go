@@ -15,30 +15,30 @@ func claims(list []Criterion) doc.Doc {
 		return nil
 	}
 	t := &doc.Table{Name: "claims", Says: true, Columns: []string{"claim", "verdict", "ours", "published", "needs the method", "what it says"}}
-	effects := &doc.Table{Name: "effects", Columns: []string{"claim", "effect", "ours", "asked", "room", "sign", "verdict"}}
-	controls := &doc.Table{Name: "controls", Columns: []string{"claim", "in its place", "verdict", "ours"}}
+	effects := doc.NewTable("effects", "claim", "effect", "ours", "asked", "room", "sign", "verdict")
+	controls := doc.NewTable("controls", "claim", "in its place", "verdict", "ours")
 	forest := &doc.Forest{Title: "Each effect that a claim asks for"}
 	var bars doc.List
 	var notes doc.Notes
 	for i := range list {
 		c := &list[i]
-		t.Add(doc.Words(c.ID), c.verdict(), Cell{c.Ours, c.CI95}.in(c.Unit), doc.Words(c.published()), doc.Words(c.needs()), doc.Words(c.says()))
+		t.Add(c.ID, c.verdict(), Cell{c.Ours, c.CI95}.in(c.Unit), c.published(), c.needs(), c.says())
 		for k := range c.Effects {
 			e := &c.Effects[k]
 			effects.Add(
-				doc.Words(c.ID),
-				doc.Words(e.What),
+				c.ID,
+				e.What,
 				e.precise(Cell{e.Ours, e.CI95}.in(e.Unit)),
-				doc.Words(e.asked()),
+				e.asked(),
 				e.room(),
-				doc.Words(string(e.Sign)),
+				e.Sign,
 				e.verdict(),
 			)
 			forest.Rows = append(forest.Rows, e.forest(c.ID))
 			notes = append(notes, e.remarks(c.ID)...)
 		}
 		for _, x := range c.Controls {
-			controls.Add(doc.Words(c.ID), doc.Words(x.Control), x.Verdict.cell(), Cell{x.Ours, x.CI95}.in(x.Unit))
+			controls.Add(c.ID, x.Control, x.Verdict.cell(), Cell{x.Ours, x.CI95}.in(x.Unit))
 		}
 		if c.Bar != nil {
 			bars = append(bars, c.ID+". The bar: "+c.Bar.text())

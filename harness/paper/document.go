@@ -115,7 +115,7 @@ func (f *Figure) parts() doc.Doc {
 	if c := f.Chart(); c != nil {
 		d = append(d, c)
 	}
-	t := &doc.Table{Name: f.ID, Columns: []string{""}}
+	t := doc.NewTable(f.ID, "")
 	step := 1
 	if len(f.At) > 0 { // the chart has all points
 		step = max(1, (len(f.Columns)-1)/5)
@@ -125,22 +125,22 @@ func (f *Figure) parts() doc.Doc {
 		t.Columns = append(t.Columns, f.Columns[k])
 	}
 	for _, row := range f.Rows {
-		cells := []doc.Cell{doc.Words(row.Name)}
+		cells := []any{row.Name}
 		for k := 0; k < len(row.Cells); k += step {
 			cells = append(cells, row.Cells[k].in(""))
 		}
 		t.Add(cells...)
 		if len(row.Published) > 0 {
-			cells := []doc.Cell{doc.Words("– published")}
+			cells := []any{"– published"}
 			for _, x := range row.Published {
 				cells = append(cells, doc.Number(float64(x), "").Short())
 			}
 			t.Add(cells...)
 		}
 	}
-	beside := &doc.Table{Name: f.ID + " stated", Columns: []string{"stated by the paper", "scheduler", "published", "ours"}}
+	beside := doc.NewTable(f.ID+" stated", "stated by the paper", "scheduler", "published", "ours")
 	for _, q := range f.Beside {
-		beside.Add(doc.Words(q.What), doc.Words(q.Label), doc.Words(q.Published), q.in(q.Unit))
+		beside.Add(q.What, q.Label, q.Published, q.in(q.Unit))
 	}
 	return append(d, t, beside, doc.Notes(f.Notes))
 }
@@ -205,7 +205,7 @@ func (m *Matrix) Doc() doc.Doc {
 			}
 		}
 		unit := m.Readings[0].Criteria[i].Unit
-		counts.Add(doc.Words(c.ID), doc.Words(unit), doc.Words(m.counts(&c)), list(others), list(axes), doc.Words(c.Text))
+		counts.Add(c.ID, unit, m.counts(&c), list(others), list(axes), c.Text)
 	}
 	var differ, varied doc.List
 	for i := range m.Readings[1:] {
@@ -278,7 +278,7 @@ func (c *Criterion) mark() (mark string) {
 // at it, and once with our figures.
 func (m *Matrix) tables() (heat, table *doc.Table) {
 	heat = &doc.Table{Heat: true, Name: "verdicts", Columns: []string{"reading"}}
-	table = &doc.Table{Name: "matrix", Columns: []string{"reading"}}
+	table = doc.NewTable("matrix", "reading")
 	for _, c := range m.Claims {
 		heat.Columns, table.Columns = append(heat.Columns, c.ID), append(table.Columns, c.ID)
 	}
@@ -288,7 +288,7 @@ func (m *Matrix) tables() (heat, table *doc.Table) {
 	for i := range m.Readings {
 		r := &m.Readings[i]
 		add := func(name, of string, control int) {
-			shades, cells := []doc.Cell{doc.Words(name)}, []doc.Cell{doc.Words(name)}
+			shades, cells := []any{name}, []any{name}
 			for k := range r.Criteria {
 				c := &r.Criteria[k]
 				v, x, mark := c.Verdict, Cell{c.Ours, c.CI95}, ""
@@ -296,7 +296,7 @@ func (m *Matrix) tables() (heat, table *doc.Table) {
 				case control < 0:
 					mark = c.mark()
 				case len(c.Controls) == 0:
-					shades, cells = append(shades, doc.Words("")), append(cells, doc.Words("(not about it)").In(doc.Faint))
+					shades, cells = append(shades, ""), append(cells, doc.Words("(not about it)").In(doc.Faint))
 					continue
 				default:
 					v, x = c.Controls[control].Verdict, Cell{c.Controls[control].Ours, c.Controls[control].CI95}
@@ -307,7 +307,7 @@ func (m *Matrix) tables() (heat, table *doc.Table) {
 			}
 			for _, x := range r.Measures {
 				if control < 0 {
-					cells = append(cells, doc.Words(x.String()))
+					cells = append(cells, x.String())
 				}
 			}
 			heat.Add(shades...)

@@ -50,9 +50,9 @@ func List(papers []func() *Paper) Papers {
 
 // Doc has a line for each paper.
 func (list Papers) Doc() doc.Doc {
-	t := &doc.Table{Name: "papers", Columns: []string{"paper", "title", "figures", "claims", "axes"}}
+	t := doc.NewTable("papers", "paper", "title", "figures", "claims", "axes")
 	for _, p := range list {
-		t.Add(doc.Words(p.Name), doc.Words(p.Title), doc.Count(len(p.Parts)), doc.Count(len(p.Claims)), doc.Count(len(p.Axes)))
+		t.Add(p.Name, p.Title, len(p.Parts), len(p.Claims), len(p.Axes))
 	}
 	return doc.Doc{t, doc.Text("heddle paper NAME judges one, and --json lists figures, claims and axes. " +
 		"heddle paper new NAME begins one of yours.")}

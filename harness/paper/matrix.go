@@ -205,7 +205,7 @@ func (m *Matrix) hangsOn(claim int) (text, costs []string) {
 // movers says of each measure between which values it lies, and which axis moves it most,
 // when each axis alone is changed from the last named reading.
 func (m *Matrix) movers() *doc.Table {
-	t := &doc.Table{Name: "measures", Columns: []string{"measure", AsPrinted, "least", "most", m.centre(), "moved most by", "to"}}
+	t := doc.NewTable("measures", "measure", AsPrinted, "least", "most", m.centre(), "moved most by", "to")
 	centre := slices.IndexFunc(m.Readings, func(r MatrixRow) bool { return r.Reading == m.centre() })
 	for k, name := range m.Measures {
 		value := func(r *MatrixRow) float64 { return float64(r.Measures[k].Value) }
@@ -222,7 +222,7 @@ func (m *Matrix) movers() *doc.Table {
 			}
 		}
 		cell := func(x float64) doc.Cell { return doc.Number(x, name.Unit).Short() }
-		t.Add(doc.Words(name.Name), cell(value(&m.Readings[0])), cell(low), cell(high), cell(from), doc.Words(by), cell(most))
+		t.Add(name.Name, cell(value(&m.Readings[0])), cell(low), cell(high), cell(from), by, cell(most))
 	}
 	return t
 }

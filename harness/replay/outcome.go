@@ -277,14 +277,14 @@ func Doc(list []Outcome, metrics []measure.Metric) doc.Doc {
 	jobs := sameJobs(list)
 	for i := range list {
 		o := &list[i]
-		var row []doc.Cell
-		add := func(name string, c doc.Cell) {
+		var row []any
+		add := func(name string, c any) {
 			if row = append(row, c); i == 0 {
 				t.Columns = append(t.Columns, name)
 			}
 		}
 		if several {
-			add("trace", doc.Words(o.Trace))
+			add("trace", o.Trace)
 		}
 		seed := strconv.FormatUint(o.Seed, 10)
 		if o.IsRecorded() {
@@ -295,12 +295,12 @@ func Doc(list []Outcome, metrics []measure.Metric) doc.Doc {
 			model = model.After("on " + printable.Count(was, "node"))
 		}
 		add("model", model)
-		add("actuator", doc.Words(cmp.Or(o.Actuator, "-")))
-		add("splits", doc.Words(cmp.Or(o.Splits, "-")))
-		add("seed", doc.Words(seed))
-		add("jobs", doc.Count(o.Jobs))
+		add("actuator", cmp.Or(o.Actuator, "-"))
+		add("splits", cmp.Or(o.Splits, "-"))
+		add("seed", seed)
+		add("jobs", o.Jobs)
 		if failed {
-			add("not succeeded", doc.Count(o.NotSucceeded))
+			add("not succeeded", o.NotSucceeded)
 		}
 		for _, m := range columns {
 			name, value := m.Name, m.Of(o.Figures)
@@ -321,14 +321,10 @@ func Doc(list []Outcome, metrics []measure.Metric) doc.Doc {
 				name string
 				maps int
 			}{{"cache", l.Cache}, {"node", l.Node}, {"rack", l.Rack}, {"off", l.Off}} {
-				cell := doc.Count(at.maps)
-				if nowhere {
-					cell = doc.Words("-")
-				}
-				add(at.name, cell)
+				add(at.name, doc.Known(!nowhere, at.maps))
 			}
 		}
-		add("digest", doc.Words(o.ScheduleDigest))
+		add("digest", o.ScheduleDigest)
 		t.Add(row...)
 	}
 	return append(doc.Doc{t}, differences(list, jobs)...)

@@ -90,7 +90,7 @@ func chart(title string, curves []compare.Curve, look func(string) int) *doc.Cha
 		Name: title, Title: title, Y: "share", Unit: "%", X: curves[0].Unit, Kind: doc.Steps,
 		Text: "Each curve has the values of all repeats.",
 	}
-	c.Numbers = &doc.Table{Name: title, Columns: []string{"", "values"}}
+	c.Numbers = doc.NewTable(title, "", "values")
 	for _, p := range shown {
 		c.Numbers.Columns = append(c.Numbers.Columns, named(p))
 	}
@@ -101,13 +101,10 @@ func chart(title string, curves []compare.Curve, look func(string) int) *doc.Cha
 			row.Points = append(row.Points, point(p))
 		}
 		least, most = min(least, x.Values[0]), max(most, x.Values[len(x.Values)-1])
-		cells := []doc.Cell{doc.Words(x.Model), doc.Count(x.Count)}
+		cells := []any{x.Model, x.Count}
 		for _, p := range shown {
-			cell := doc.Words("-")
-			if i := slices.Index(x.Percents, p); i >= 0 {
-				cell = doc.Number(x.Values[i], x.Unit)
-			}
-			cells = append(cells, cell)
+			i := slices.Index(x.Percents, p)
+			cells = append(cells, doc.Known(i >= 0, doc.Number(x.Values[max(i, 0)], x.Unit)))
 		}
 		c.Numbers.Add(cells...)
 		c.Rows = append(c.Rows, row)

@@ -117,10 +117,10 @@ func (t *reading) facts() doc.Facts {
 
 // provenance says where a trace is from.
 func (t *reading) provenance() *doc.Table {
-	x := &doc.Table{Name: t.file, Columns: []string{"", ""}}
+	x := doc.NewTable(t.file, "", "")
 	row := func(name, text string) {
 		if text != "" {
-			x.Add(doc.Words(name), doc.Words(text))
+			x.Add(name, text)
 		}
 	}
 	h := &t.header

@@ -16,10 +16,10 @@ import (
 // Times are UTC.
 func Provenance(run *runs.Run) doc.Doc {
 	m := run.Manifest()
-	about := &doc.Table{Name: m.Name, Columns: []string{"", ""}}
+	about := doc.NewTable(m.Name, "", "")
 	row := func(name, text string) {
 		if text != "" {
-			about.Add(doc.Words(name), doc.Words(text))
+			about.Add(name, text)
 		}
 	}
 	row("command", strings.Join(m.Command, " "))
@@ -39,20 +39,20 @@ func Provenance(run *runs.Run) doc.Doc {
 			row(name, values[name])
 		}
 	}
-	cluster := &doc.Table{Name: m.Name + " cluster", Columns: []string{"", ""}}
+	cluster := doc.NewTable(m.Name+" cluster", "", "")
 	described := func(prefix string, values map[string]string) {
 		for _, name := range slices.Sorted(maps.Keys(values)) {
-			cluster.Add(doc.Words(prefix+name), doc.Words(values[name]))
+			cluster.Add(prefix+name, values[name])
 		}
 	}
 	described("", m.Cluster)
 	for _, trace := range slices.Sorted(maps.Keys(m.Clusters)) {
 		described(trace+": ", m.Clusters[trace])
 	}
-	files := &doc.Table{Name: m.Name + " files", Columns: []string{"file", "bytes", "SHA-256"}}
+	files := doc.NewTable(m.Name+" files", "file", "bytes", "SHA-256")
 	add := func(folder string, list []runs.File) {
 		for _, f := range list {
-			files.Add(doc.Words(folder+f.Name), doc.Count(f.Bytes), doc.Words(f.SHA256))
+			files.Add(folder+f.Name, f.Bytes, f.SHA256)
 		}
 	}
 	add("", m.Files)

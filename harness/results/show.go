@@ -15,10 +15,10 @@ import (
 
 // Table has a row for each of the runs.
 func Table(list []About) doc.Doc {
-	t := &doc.Table{Name: "runs", Columns: []string{"name", "world", "state", "trials", "models", "workloads", "started", "size"}}
+	t := doc.NewTable("runs", "name", "world", "state", "trials", "models", "workloads", "started", "size")
 	for _, a := range list {
-		t.Add(doc.Words(a.Name), doc.Words(a.World), doc.Words(string(a.State)), doc.Wordsf("%d of %d", a.Done, a.Trials),
-			doc.Words(few(a.Models)), doc.Words(few(a.Workloads)), doc.Words(local(a.Started)), doc.Bytes(a.Bytes))
+		t.Add(a.Name, a.World, a.State, doc.Wordsf("%d of %d", a.Done, a.Trials),
+			few(a.Models), few(a.Workloads), local(a.Started), doc.Bytes(a.Bytes))
 	}
 	return doc.Doc{t}
 }
@@ -68,31 +68,24 @@ func (s *Shown) Doc() doc.Doc {
 			listed = append(listed, runs.TrialRecord{Name: r.Name, State: runs.TrialDone})
 		}
 	}
-	trials := &doc.Table{
-		Name:    "trials",
-		Columns: []string{"trial", "state", "started", "took", "jobs", "makespan", "cores of others", "warnings"},
-	}
+	trials := doc.NewTable("trials", "trial", "state", "started", "took", "jobs", "makespan", "cores of others", "warnings")
 	for _, t := range listed {
-		started, jobs, makespan, others, n := "-", "-", doc.Words("-"), doc.Words("-"), 0
-		if !t.Started.IsZero() {
-			started = local(t.Started)
-		}
+		var jobs, makespan, others any = "-", "-", "-"
+		n := 0
 		if r := gave[t.Name]; r != nil {
 			n = len(r.Warnings)
 			if r.OthersCores != nil {
 				others = doc.Fixed(*r.OthersCores, 2, "")
 			}
 			makespan = doc.Number(float64(r.MakespanMs)/1000, "s")
-			if c := r.Completion(); c.Jobs() > 0 {
-				jobs = fmt.Sprintf("%d of %d succeeded", c.Succeeded, c.Jobs())
-			}
+			c := r.Completion()
+			jobs = doc.Known(c.Jobs() > 0, fmt.Sprintf("%d of %d succeeded", c.Succeeded, c.Jobs()))
 		}
 		state := string(t.State)
 		if t.Warmup {
 			state += " (warm-up)"
 		}
-		trials.Add(doc.Words(t.Name), doc.Words(state), doc.Words(started), took(t.Started, t.Finished), doc.Words(jobs), makespan,
-			others, doc.Count(n))
+		trials.Add(t.Name, state, doc.Known(!t.Started.IsZero(), local(t.Started)), took(t.Started, t.Finished), jobs, makespan, others, n)
 	}
 	warnings := slices.Concat(s.Warnings, Warnings(s.Results), runs.Failures(s.Manifest.Trials))
 	return append(append(doc.Doc{s.about(), trials}, failed...), doc.Warnings(warnings))
@@ -100,8 +93,8 @@ func (s *Shown) Doc() doc.Doc {
 
 func (s *Shown) about() *doc.Table {
 	a, m := s.About, s.Manifest
-	t := &doc.Table{Name: "run", Columns: []string{"", ""}}
-	row := func(name, format string, args ...any) { t.Add(doc.Words(name), doc.Wordsf(format, args...)) }
+	t := doc.NewTable("run", "", "")
+	row := func(name, format string, args ...any) { t.Add(name, fmt.Sprintf(format, args...)) }
 	row("run", "%s", a.Name)
 	row("folder", "%s, %s", a.Folder, a.Size())
 	row("world", "%s", a.World)
@@ -126,11 +119,8 @@ func (s *Shown) about() *doc.Table {
 }
 
 // took returns the time between two others, "-" if one of them is not known.
-func took(from, to time.Time) doc.Cell {
-	if from.IsZero() || to.IsZero() {
-		return doc.Words("-")
-	}
-	return doc.Duration(float64(to.Sub(from)) / 1e6)
+func took(from, to time.Time) any {
+	return doc.Known(!from.IsZero() && !to.IsZero(), doc.Duration(float64(to.Sub(from))/1e6))
 }
 
 // Warnings returns the warnings of trials, each text once with the trials

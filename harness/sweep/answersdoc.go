@@ -14,27 +14,27 @@ func (a *Answers) doc(metrics []measure.Metric) (d doc.Doc) {
 	m := metrics[0]
 	if b := a.Best; b != nil {
 		d = append(d, doc.Heading("Best setting by "+m.Name))
-		t := &doc.Table{Name: "best", Columns: []string{"trace", m.Name}}
+		t := doc.NewTable("best", "trace", m.Name)
 		for i, x := range b.Means {
-			t.Add(doc.Words(b.Traces[i]), x.cell(m.Unit))
+			t.Add(b.Traces[i], x.cell(m.Unit))
 		}
 		d = append(d, doc.Lead(b.Setting+"; "+b.told()), t)
 		if len(b.HeldOut) > 0 {
-			h := &doc.Table{Name: "held out", Columns: []string{"trace left out", "best on the others", "worse there by"}}
+			h := doc.NewTable("held out", "trace left out", "best on the others", "worse there by")
 			unit := m.Unit
 			if m.IsFactor() {
 				unit = "%"
 			}
 			for _, x := range b.HeldOut {
-				h.Add(doc.Words(x.Trace), doc.Words(x.Setting), x.Loss.cell(unit))
+				h.Add(x.Trace, x.Setting, x.Loss.cell(unit))
 			}
 			d = append(d, h)
 		}
 	}
 	if len(a.Front) > 0 {
-		t := &doc.Table{Name: "Pareto front", Columns: []string{"setting", metrics[0].Name, metrics[1].Name}}
+		t := doc.NewTable("Pareto front", "setting", metrics[0].Name, metrics[1].Name)
 		for _, f := range a.Front[:min(len(a.Front), mostRows)] {
-			t.Add(doc.Words(f.Setting), doc.Number(float64(f.Values[0]), metrics[0].Unit), doc.Number(float64(f.Values[1]), metrics[1].Unit))
+			t.Add(f.Setting, doc.Number(float64(f.Values[0]), metrics[0].Unit), doc.Number(float64(f.Values[1]), metrics[1].Unit))
 		}
 		d = append(d, doc.Heading("Pareto front of "+metrics[0].Name+" and "+metrics[1].Name), t)
 	}
@@ -55,7 +55,7 @@ func (b *Best) told() string {
 
 func effectsTable(list []AxisEffect, m measure.Metric) *doc.Table {
 	sobol := slices.ContainsFunc(list, func(e AxisEffect) bool { return e.First != nil })
-	t := &doc.Table{Name: "effects", Columns: []string{"model", "axis", "variance", "least at", "", "most at", ""}}
+	t := doc.NewTable("effects", "model", "axis", "variance", "least at", "", "most at", "")
 	if sobol {
 		t.Columns = append(t.Columns, "Sobol' first", "Sobol' total")
 	}
@@ -65,9 +65,9 @@ func effectsTable(list []AxisEffect, m measure.Metric) *doc.Table {
 			continue
 		}
 		least, most := slices.MinFunc(e.Levels, byMean), slices.MaxFunc(e.Levels, byMean)
-		row := []doc.Cell{
-			doc.Words(e.Model), doc.Words(e.Axis), doc.Number(float64(e.Share)*100, "%").Short(),
-			doc.Words(least.Value), doc.Number(float64(least.Mean), m.Unit), doc.Words(most.Value), doc.Number(float64(most.Mean), m.Unit),
+		row := []any{
+			e.Model, e.Axis, doc.Number(float64(e.Share)*100, "%").Short(),
+			least.Value, doc.Number(float64(least.Mean), m.Unit), most.Value, doc.Number(float64(most.Mean), m.Unit),
 		}
 		if e.First != nil {
 			row = append(row, e.First.cell(""), e.Total.cell(""))

@@ -184,19 +184,19 @@ func (x *Report) Doc() doc.Doc {
 		list = list[:mostRows]
 	}
 	for _, s := range list {
-		var row []doc.Cell
+		var row []any
 		if x.several {
-			row = append(row, doc.Words(s.Trace))
+			row = append(row, s.Trace)
 		}
-		row = append(row, doc.Words(s.Model))
+		row = append(row, s.Model)
 		for _, axis := range x.axes {
 			value, ok := s.Values[axis]
 			if !ok {
 				value = "-"
 			}
-			row = append(row, doc.Words(value))
+			row = append(row, value)
 		}
-		row = append(row, doc.Count(s.Seeds))
+		row = append(row, s.Seeds)
 		for k, m := range s.Metrics {
 			unit := x.metrics[k].Unit
 			if m.CI95.Bounded() {

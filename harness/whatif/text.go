@@ -169,7 +169,7 @@ func (r *Report) how() string {
 }
 
 // cells are the figures of a part: as recorded, under both files, and the difference.
-func (p *Part) cells(unit string, recorded bool) (row []doc.Cell) {
+func (p *Part) cells(unit string, recorded bool) (row []any) {
 	if recorded {
 		row = append(row, doc.Number(float64(p.Recorded), unit))
 	}
@@ -196,15 +196,15 @@ func (r *Report) recorded() bool {
 
 // table has the parts of a property by group, all jobs last.
 func (r *Report) table(n int, p *measure.Property) *doc.Table {
-	t := &doc.Table{Name: p.Title, Columns: r.columns("queue", "jobs", "longer", "shorter", "of")}
+	t := doc.NewTable(p.Title, r.columns("queue", "jobs", "longer", "shorter", "of")...)
 	for _, g := range append(r.of(measure.ByQueue), r.Groups[0]) {
 		c := g.changes()[n]
 		for i := range c.Parts {
-			row := []doc.Cell{doc.Words(name(g)), doc.Count(c.Jobs), doc.Count(c.Longer), doc.Count(c.Shorter)}
+			row := []any{name(g), c.Jobs, c.Longer, c.Shorter}
 			if i > 0 {
-				row = []doc.Cell{doc.Words(""), doc.Words(""), doc.Words(""), doc.Words("")}
+				row = []any{"", "", "", ""}
 			}
-			t.Add(append(append(row, doc.Words(c.Parts[i].Of)), c.Parts[i].cells(p.Unit, r.recorded())...)...)
+			t.Add(append(append(row, c.Parts[i].Of), c.Parts[i].cells(p.Unit, r.recorded())...)...)
 		}
 	}
 	return t
@@ -228,11 +228,11 @@ func (r *Report) forest() *doc.Forest {
 // useTable has what queues used of the cluster beside what they are guaranteed, and what became
 // of their jobs. Columns without any figure are left out.
 func (r *Report) useTable() *doc.Table {
-	t := &doc.Table{Name: "use of queues, and jobs that did not succeed", Columns: []string{"queue"}}
+	t := doc.NewTable("use of queues, and jobs that did not succeed", "queue")
 	list := append(r.of(measure.ByQueue), r.Groups[0])
-	rows := make([][]doc.Cell, len(list))
+	rows := make([][]any, len(list))
 	for i, g := range list {
-		rows[i] = []doc.Cell{doc.Words(name(g))}
+		rows[i] = []any{name(g)}
 	}
 	for _, c := range []struct {
 		name, unit string
@@ -298,9 +298,9 @@ func (r *Report) users() doc.Part {
 	list := r.of(byUser)
 	part, _ := r.looked()
 	slices.SortStableFunc(list, func(a, b *Group) int { return cmp.Compare(b.Jobs, a.Jobs) })
-	t := &doc.Table{Name: "waits of users", Columns: r.columns("user", "jobs")}
+	t := doc.NewTable("waits of users", r.columns("user", "jobs")...)
 	for _, g := range list[:min(len(list), mostUsers)] {
-		t.Add(append([]doc.Cell{doc.Words(name(g)), doc.Count(g.Jobs)}, g.Waiting.Parts[part].cells("s", r.recorded())...)...)
+		t.Add(append([]any{name(g), g.Jobs}, g.Waiting.Parts[part].cells("s", r.recorded())...)...)
 	}
 	return t
 }

@@ -17,7 +17,7 @@ func (a *Achieved) Doc() doc.Doc {
 	s := &a.Sum
 	none := doc.Words("")
 	percent := func(x float64) doc.Cell { return doc.Signed(x, 1, "%") }
-	sums := &doc.Table{Name: "achieved", Columns: []string{"", "asked", "floors", "achieved", "error"}}
+	sums := doc.NewTable("achieved", "", "asked", "floors", "achieved", "error")
 	for _, x := range []struct {
 		name string
 		Amount
@@ -33,34 +33,27 @@ func (a *Achieved) Doc() doc.Doc {
 		if x.Floors > 0 {
 			floors = x.cell(x.Floors)
 		}
-		sums.Add(doc.Words(x.name), x.cell(x.Asked), floors, x.cell(x.Got), percent(x.ErrorPct))
+		sums.Add(x.name, x.cell(x.Asked), floors, x.cell(x.Got), percent(x.ErrorPct))
 	}
-	sums.Add(doc.Words("arrivals"), doc.Count(len(a.Jobs)).After("in "+doc.DurationText(s.Arrival.AskedMs)), none,
+	sums.Add("arrivals", doc.Count(len(a.Jobs)).After("in "+doc.DurationText(s.Arrival.AskedMs)), none,
 		doc.Duration(s.Arrival.LateMs).After("late"), percent(s.Arrival.ErrorPct))
 	if s.CompletionMs >= 0 {
-		recorded := doc.Words("-")
-		if s.RecordedMs >= 0 {
-			recorded = doc.Duration(s.RecordedMs).After("in the trace")
-		}
-		sums.Add(doc.Words("completion"), recorded, none, doc.Duration(s.CompletionMs))
+		sums.Add("completion", doc.Known(s.RecordedMs >= 0, doc.Duration(s.RecordedMs).After("in the trace")), none, doc.Duration(s.CompletionMs))
 	}
 	if s.Locality.Known() > 0 {
 		recorded, got := shares(s.RecordedLocality), shares(s.Locality)
 		for i, level := range []string{"cache", "node", "rack", "off"} {
-			sums.Add(doc.Words("maps' locality: "+level), doc.Fixed(recorded[i], 0, "%"), none, doc.Fixed(got[i], 0, "%"))
+			sums.Add("maps' locality: "+level, doc.Fixed(recorded[i], 0, "%"), none, doc.Fixed(got[i], 0, "%"))
 		}
 	}
-	worst := &doc.Table{Name: "worst jobs", Columns: []string{
-		"worst jobs", "late", "labels", "input", "shuffle", "output",
-		"attempts more", "",
-	}}
+	worst := doc.NewTable("worst jobs", "worst jobs", "late", "labels", "input", "shuffle", "output", "attempts more", "")
 	for _, c := range a.worst(worstJobs) {
 		failed := none
 		if c.FailedJobs > 0 {
 			failed = doc.Words("failed").In(doc.Bad)
 		}
-		worst.Add(doc.Words(c.Job), doc.Duration(c.Arrival.LateMs), doc.Duration(c.LabelWaitMs), percent(c.Input.ErrorPct),
-			percent(c.Shuffle.ErrorPct), percent(c.Output.ErrorPct), doc.Count(c.ExtraAttempts), failed)
+		worst.Add(c.Job, doc.Duration(c.Arrival.LateMs), doc.Duration(c.LabelWaitMs), percent(c.Input.ErrorPct),
+			percent(c.Shuffle.ErrorPct), percent(c.Output.ErrorPct), c.ExtraAttempts, failed)
 	}
 	return doc.Doc{sums, doc.Notes{fmt.Sprintf("waits on average: %s for labels, %s of a map for its container; %d attempts "+
 		"beyond one for each task",

@@ -11,7 +11,7 @@ import (
 // Doc returns the fitted costs for people to read, each with its number of samples
 // and its error.
 func (c *Calibration) Doc() doc.Doc {
-	costs := &doc.Table{Name: "costs", Columns: []string{"cost", "mean", "samples", "deviation"}}
+	costs := doc.NewTable("costs", "cost", "mean", "samples", "deviation")
 	for _, f := range []struct {
 		name string
 		Figure
@@ -23,15 +23,12 @@ func (c *Calibration) Doc() doc.Doc {
 		{taskStartCost.name, c.TaskStart},
 	} {
 		if f.Samples == 0 {
-			costs.Add(doc.Words(f.name+" (default)"), doc.Words("-"), doc.Count(0), doc.Words("-"))
+			costs.Add(f.name+" (default)", "-", 0, "-")
 			continue
 		}
-		costs.Add(doc.Words(f.name), doc.Fixed(f.Value, 0, "ms"), doc.Count(f.Samples), doc.Fixed(f.Error, 0, "ms"))
+		costs.Add(f.name, doc.Fixed(f.Value, 0, "ms"), f.Samples, doc.Fixed(f.Error, 0, "ms"))
 	}
-	phases := &doc.Table{Name: "phases", Columns: []string{
-		"workload", "phase",
-		"takes alone", "attempts", "deviation", "for want of cores", "corrected by", "by locality, against node",
-	}}
+	phases := doc.NewTable("phases", "workload", "phase", "takes alone", "attempts", "deviation", "for want of cores", "corrected by", "by locality, against node")
 	for _, x := range c.Workloads {
 		for _, p := range []struct {
 			name string
@@ -53,9 +50,9 @@ func (c *Calibration) Doc() doc.Doc {
 					levels = append(levels, fmt.Sprintf("%s %.2f (%d)", l, f.Value, f.Samples))
 				}
 			}
-			phases.Add(doc.Words(x.Workload), doc.Words(p.name), doc.Words(strings.Join(takes, " + ")), doc.Count(p.Samples),
+			phases.Add(x.Workload, p.name, strings.Join(takes, " + "), p.Samples,
 				doc.Fixed(p.ErrorPct, 1, "%"), doc.Signed(p.SharedPct, 0, "%"),
-				doc.Signed(100*(p.Corrected-1), 1, "%"), doc.Words(strings.Join(levels, ", ")))
+				doc.Signed(100*(p.Corrected-1), 1, "%"), strings.Join(levels, ", "))
 		}
 	}
 	list := doc.Doc{doc.Text(fmt.Sprintf("fitted to %d traces", len(c.Traces))), costs, phases, c.facts()}
