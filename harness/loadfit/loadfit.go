@@ -222,8 +222,7 @@ func (f *Fit) loads() *Loads {
 	}
 	x.Errors.Fitted, x.Errors.Constant = wrong, f.errorOf([]int{colIdle, colTasks}, others)
 	if counted {
-		byCounters := math.Sqrt(squares(all, cores) / float64(x.Samples))
-		x.Errors.Counters = &byCounters
+		x.Errors.Counters = new(math.Sqrt(squares(all, cores) / float64(x.Samples)))
 	}
 	return x
 }

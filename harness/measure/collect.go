@@ -233,8 +233,7 @@ func (c *Collector) listed(e *traces.JobListed) {
 // for a container then wait no longer.
 func (c *Collector) ended(e *traces.JobFinished) {
 	j := c.job(e.Job)
-	end := *e
-	j.hadoop = &end
+	j.hadoop = new(*e)
 	c.offered.end(e.T)
 	c.mastered(j, "", 0)
 	if j.live != nil && len(j.live.running) == 0 {

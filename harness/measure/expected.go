@@ -48,8 +48,7 @@ func estimates(jobs []*Job) (list []Estimate) {
 		}
 		e := Estimate{j.ID, j.estimate, -1, nil}
 		if j.Outcome == traces.Succeeded && j.Bytes.Shuffle > 0 {
-			wrong := 100 * (float64(j.estimate)/float64(j.Bytes.Shuffle) - 1)
-			e.ShuffledBytes, e.ErrorPct = j.Bytes.Shuffle, &wrong
+			e.ShuffledBytes, e.ErrorPct = j.Bytes.Shuffle, new(100*(float64(j.estimate)/float64(j.Bytes.Shuffle)-1))
 		}
 		list = append(list, e)
 	}
@@ -112,8 +111,7 @@ func predictions(jobs []*Job) (list []Predictions) {
 			since := func(t traces.Time) float64 { return (float64(t) - float64(j.submitted)) / 1e6 }
 			x := Prediction{DonePct: int(e.DonePct), AtMs: since(e.T), EndMs: since(e.End)}
 			if left := p.TookMs - x.AtMs; p.TookMs >= 0 && left > 0 {
-				wrong := 100 * (x.EndMs - p.TookMs) / left
-				x.ErrorPct = &wrong
+				x.ErrorPct = new(100 * (x.EndMs - p.TookMs) / left)
 			}
 			p.List = append(p.List, x)
 		}

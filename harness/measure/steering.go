@@ -92,8 +92,7 @@ const actuatorNone = "none"
 
 // decided counts a new decision of the scheduler model.
 func (c *Collector) decided(e *traces.Decision) {
-	d := *e
-	c.undecided[e.ID] = &d
+	c.undecided[e.ID] = new(*e)
 	c.figures.Decisions.Made++
 }
 

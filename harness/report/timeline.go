@@ -142,13 +142,21 @@ func (x *trial) few() bool {
 	return a.OK+a.Failed+a.Killed <= mostReasons
 }
 
-// addWith adds a trial to a timeline with the reasons of its attempts.
+// addWith adds a trial to a timeline with the reasons of its attempts. It changes the times of the events
+// to those of the timeline.
 func (x *trial) addWith(line *lanes.Timeline, h traces.Header, events []traces.Event) {
 	lane := x.lane(h)
-	all, begin := why.Read(&h, slices.Values(events)), firstSubmission(events)
+	var all map[traces.Attempt]*why.Explanation
 	lane.Why = func(a traces.Attempt) []string {
+		if all == nil { // the timeline has read the events
+			begin := firstSubmission(events)
+			for _, e := range events {
+				traces.ShiftTimes(e, -begin)
+			}
+			all = why.Read(&h, slices.Values(events))
+		}
 		if reasons := all[a]; reasons != nil {
-			return reasons.Since(begin).Sentences()
+			return reasons.Sentences()
 		}
 		return nil
 	}

@@ -36,35 +36,14 @@ func TestLineKnown(t *testing.T) {
 // TestFitCoverage counts how often intervals hold the true value, in samples of known
 // distributions.
 func TestFitCoverage(t *testing.T) {
-	line := func(r *rand.Rand, noise func() float64) []Point {
+	line := func(r *rand.Rand) Line {
 		points := make([]Point, 6)
 		for i := range points {
 			x := 10 * r.Float64()
-			points[i] = Point{x, 3 + 2*x + noise()}
+			points[i] = Point{x, 3 + 2*x + r.NormFloat64()}
 		}
-		return points
+		return LineOf(points)
 	}
-	for _, c := range []struct {
-		name        string
-		truth       float64
-		least, most float64
-		estimate    func(r *rand.Rand) Estimate
-	}{
-		{"slope", 2, 0.94, 0.96, func(r *rand.Rand) Estimate { return LineOf(line(r, r.NormFloat64)).Slope }},
-		{"intercept", 3, 0.94, 0.96, func(r *rand.Rand) Estimate { return LineOf(line(r, r.NormFloat64)).Intercept }},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			random := rand.New(rand.NewPCG(20, 26))
-			const times = 4000
-			held := 0
-			for range times {
-				if e := c.estimate(random); e.Lo <= c.truth && c.truth <= e.Hi {
-					held++
-				}
-			}
-			if share := float64(held) / times; share < c.least || share > c.most {
-				t.Errorf("%.3f of the intervals hold the true value, want %.3f to %.3f", share, c.least, c.most)
-			}
-		})
-	}
+	covers(t, "slope", 4000, 2, 0.94, 0.96, func(r *rand.Rand) Estimate { return line(r).Slope })
+	covers(t, "intercept", 4000, 3, 0.94, 0.96, func(r *rand.Rand) Estimate { return line(r).Intercept })
 }

@@ -106,6 +106,17 @@ type population struct {
 	hard bool
 }
 
+// binomial draws the share of tasks that have a property which each has with probability p.
+func binomial(r *rand.Rand, tasks int64, p float64) float64 {
+	k := 0.0
+	for range tasks {
+		if r.Float64() < p {
+			k++
+		}
+	}
+	return k / float64(tasks)
+}
+
 func populations() []population {
 	const many = 100_000 // tasks, so that a share is as good as continuous
 	beta := func(a, b int) population {
@@ -121,24 +132,15 @@ func populations() []population {
 			return x / (x + y)
 		}}
 	}
-	count := func(r *rand.Rand, tasks int64, p float64) float64 {
-		k := 0.0
-		for range tasks {
-			if r.Float64() < p {
-				k++
-			}
-		}
-		return k / float64(tasks)
-	}
-	binomial := func(tasks int64, p float64) population {
-		return population{name: fmt.Sprintf("binomial, %d of %g", tasks, p), tasks: tasks, mean: p, draw: func(r *rand.Rand) float64 { return count(r, tasks, p) }}
+	counted := func(tasks int64, p float64) population {
+		return population{name: fmt.Sprintf("binomial, %d of %g", tasks, p), tasks: tasks, mean: p, draw: func(r *rand.Rand) float64 { return binomial(r, tasks, p) }}
 	}
 	// clustered are binomial with a probability that differs from run to run.
 	clustered := func(tasks int64, a, b int, hard bool) population {
 		p := beta(a, b)
 		return population{
 			name: fmt.Sprintf("%d of beta(%d, %d)", tasks, a, b), tasks: tasks, mean: p.mean, hard: hard,
-			draw: func(r *rand.Rand) float64 { return count(r, tasks, p.draw(r)) },
+			draw: func(r *rand.Rand) float64 { return binomial(r, tasks, p.draw(r)) },
 		}
 	}
 	// nearly always has k of the tasks, one less with probability p.
@@ -152,8 +154,8 @@ func populations() []population {
 	}
 	return []population{
 		beta(50, 50), beta(5, 5), beta(8, 2), beta(30, 2), beta(2, 20), beta(1, 1),
-		binomial(6, 0.05), binomial(6, 0.17), binomial(6, 0.5), binomial(6, 0.9), binomial(6, 0.97),
-		binomial(10, 0.98), binomial(100, 0.2), binomial(100, 0.6), binomial(100, 0.99),
+		counted(6, 0.05), counted(6, 0.17), counted(6, 0.5), counted(6, 0.9), counted(6, 0.97),
+		counted(10, 0.98), counted(100, 0.2), counted(100, 0.6), counted(100, 0.99),
 		clustered(6, 1, 3, false), clustered(100, 30, 2, false), clustered(6, 9, 1, true), clustered(6, 30, 1, true),
 		nearly(3, 6, 0.1), nearly(6, 6, 0.2), nearly(6, 10, 0.3),
 	}
@@ -235,33 +237,19 @@ func TestShareCoverage(t *testing.T) {
 // TestShareDifferenceCoverage is the same for differences in pairs, and of none:
 // then it counts false alarms too.
 func TestShareDifferenceCoverage(t *testing.T) {
-	const tasks, times = 100, 800
 	for _, n := range []int{5, 10, 20} {
 		for _, c := range []struct{ a, b float64 }{{0.2, 0.6}, {0.5, 0.5}, {0.98, 0.9}, {0.02, 0.97}, {0.995, 0.99}} {
-			random := rand.New(rand.NewPCG(20, 26))
-			count := func(p float64) (s Share) {
-				s.Of = tasks
-				for range tasks {
-					if random.Float64() < p {
-						s.Part++
+			for i, difference := range []func(a, b []Share) Comparison{PairedShareDifference, ShareDifference} {
+				covers(t, fmt.Sprintf("%d runs of %v, %d", n, c, i), 800, 100*(c.b-c.a), 0.93, 1, func(random *rand.Rand) Estimate {
+					runs := func(p float64) []Share {
+						list := make([]Share, n)
+						for i := range list {
+							list[i] = Share{int64(math.Round(100 * binomial(random, 100, p))), 100}
+						}
+						return list
 					}
-				}
-				return s
-			}
-			held := [2]float64{}
-			a, b := make([]Share, n), make([]Share, n)
-			for range times {
-				for i := range a {
-					a[i], b[i] = count(c.a), count(c.b)
-				}
-				for i, e := range []Comparison{PairedShareDifference(a, b), ShareDifference(a, b)} {
-					if truth := 100 * (c.b - c.a); e.Lo <= truth && truth <= e.Hi {
-						held[i] += 100. / times
-					}
-				}
-			}
-			if held[0] < 93 || held[1] < 93 {
-				t.Errorf("%d runs of %v: %.1f %% of the intervals hold the true difference, want 93", n, c, held)
+					return difference(runs(c.a), runs(c.b)).Estimate
+				})
 			}
 		}
 	}

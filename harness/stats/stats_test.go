@@ -29,6 +29,31 @@ func near(t *testing.T, what string, got, want, within float64) {
 	}
 }
 
+// draws returns n values that a function draws.
+func draws(n int, draw func() float64) []float64 {
+	xs := make([]float64, n)
+	for i := range xs {
+		xs[i] = draw()
+	}
+	return xs
+}
+
+// covers draws many samples and counts how often the interval of an estimate holds the true value: with most
+// of 0, at least so often.
+func covers(t *testing.T, name string, times int, truth, least, most float64, estimate func(r *rand.Rand) Estimate) {
+	t.Helper()
+	random := rand.New(rand.NewPCG(20, 26))
+	held := 0.0
+	for range times {
+		if e := estimate(random); e.Lo-1e-9 <= truth && truth <= e.Hi+1e-9 {
+			held++
+		}
+	}
+	if share := held / float64(times); share < least || share > most {
+		t.Errorf("%s: %.3f of the intervals hold the true value, want %.3f to %.3f", name, share, least, most)
+	}
+}
+
 func interval(t *testing.T, what string, e Estimate, value, lo, hi, within float64) {
 	t.Helper()
 	near(t, what, e.Value, value, within)

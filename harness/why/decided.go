@@ -17,10 +17,7 @@ type awaited struct {
 	attempts  []*attempt
 }
 
-// decided is a decision whose outcome is not known.
-type decided struct{ traces.Decision }
-
-func (d *decided) place() place { return place{d.Job, d.What, d.Node} }
+func placeOf(d *traces.Decision) place { return place{d.Job, d.What, d.Node} }
 
 func (r *reader) awaited(p place) *awaited {
 	w := r.slotsOpen[p]
@@ -48,9 +45,9 @@ func (r *reader) actuated(e *traces.Actuation) {
 	case j != nil:
 		j.bound[e.Bound] = d
 	}
-	w := r.awaited(d.place())
+	w := r.awaited(placeOf(d))
 	if w.decisions--; w.decisions == 0 {
-		delete(r.slotsOpen, d.place())
+		delete(r.slotsOpen, placeOf(d))
 		for _, a := range w.attempts {
 			a.waits = false
 			r.offer(a)
@@ -59,7 +56,7 @@ func (r *reader) actuated(e *traces.Actuation) {
 }
 
 // link notes the decision that brought an attempt its container.
-func (a *attempt) link(d *decided) {
+func (a *attempt) link(d *traces.Decision) {
 	if a.linked {
 		return
 	}
@@ -91,8 +88,7 @@ func (a *attempt) link(d *decided) {
 			n.Room, n.Slots = RoomFull, true
 		}
 		if c.Room != traces.RoomFree && c.ForMs >= 0 {
-			since := y.At - Ms(c.ForMs)*1e6
-			n.Since = &since
+			n.Since = new(y.At - Ms(c.ForMs)*1e6)
 		}
 		x.Nearer = append(x.Nearer, n)
 	}

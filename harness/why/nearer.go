@@ -33,8 +33,7 @@ func (r *reader) resolve() {
 func before(t *try) *Before {
 	b := &Before{Number: t.number, Node: t.node, Outcome: t.outcome, KilledBy: t.killer}
 	if t.ended {
-		end := Ms(t.end)
-		b.End = &end
+		b.End = new(Ms(t.end))
 	}
 	return b
 }
@@ -112,8 +111,7 @@ func (r *reader) room(a *attempt, at *Nearer) {
 		at.Slots = r.slotsLimit(n.free, a.need)
 	}
 	if ok {
-		ms := Ms(since)
-		at.Since = &ms
+		at.Since = new(Ms(since))
 	}
 }
 

@@ -22,7 +22,7 @@ type reader struct {
 	nodes      map[traces.Node]*node
 	jobs       map[traces.JobID]*job
 	blocks     map[traces.Block]*block
-	decisions  map[int64]*decided // those whose outcome is not known
+	decisions  map[int64]*traces.Decision // those whose outcome is not known
 	slotsOpen  map[place]*awaited
 	attempts   map[traces.Attempt]*attempt // those that are not explained yet
 	containers map[string]*attempt         // the same by container
@@ -34,7 +34,7 @@ type job struct {
 	need     [2]state.Amounts // of a container for a map, and for a reduce
 	known    [2]bool          // the trace has the size of these containers
 	tasks    map[task]*taskInfo
-	bound    map[traces.Attempt]*decided // decisions whose outcome came before their attempt's start
+	bound    map[traces.Attempt]*traces.Decision // decisions whose outcome came before their attempt's start
 	started  traces.Time                 // when its master was up; the least time: not yet
 	master   *node
 	takes    state.Amounts // of the master
@@ -91,7 +91,7 @@ func newReader(h *traces.Header) *reader {
 		reasons:   h.Reasons,
 		rewritten: h.Splits != "" && h.Splits != "asSubmitted",
 		now:       math.MinInt64,
-		nodes:     map[traces.Node]*node{}, jobs: map[traces.JobID]*job{}, blocks: map[traces.Block]*block{}, decisions: map[int64]*decided{},
+		nodes:     map[traces.Node]*node{}, jobs: map[traces.JobID]*job{}, blocks: map[traces.Block]*block{}, decisions: map[int64]*traces.Decision{},
 		slotsOpen: map[place]*awaited{}, attempts: map[traces.Attempt]*attempt{}, containers: map[string]*attempt{},
 	}
 	// YARN counts cores only with this calculator, simulations always do.
@@ -181,24 +181,23 @@ func (r *reader) changedCluster(e traces.Event) {
 
 // decided keeps a decision.
 func (r *reader) decided(e *traces.Decision) {
-	d := &decided{Decision: *e}
+	d := new(*e)
 	if e.Seen != nil {
-		seen := *e.Seen
-		seen.Candidates, seen.Passed = slices.Clone(seen.Candidates), slices.Clone(seen.Passed)
-		d.Seen = &seen
+		d.Seen = new(*e.Seen)
+		d.Seen.Candidates, d.Seen.Passed = slices.Clone(e.Seen.Candidates), slices.Clone(e.Seen.Passed)
 	} else if r.reasons {
 		d.Seen = &traces.Seen{}
 	}
 	if _, again := r.decisions[e.ID]; !again {
 		r.decisions[e.ID] = d
-		r.awaited(d.place()).decisions++
+		r.awaited(placeOf(d)).decisions++
 	}
 }
 
 func (r *reader) job(id traces.JobID) *job {
 	j := r.jobs[id]
 	if j == nil {
-		j = &job{started: math.MinInt64, tasks: map[task]*taskInfo{}, bound: map[traces.Attempt]*decided{}}
+		j = &job{started: math.MinInt64, tasks: map[task]*taskInfo{}, bound: map[traces.Attempt]*traces.Decision{}}
 		for k := range j.need {
 			j.need[k] = state.Need(0, 1, traces.TaskKind(k))
 		}
@@ -276,8 +275,7 @@ func (r *reader) begin(id traces.Attempt, on traces.Node, rack string, replica, 
 		}
 	}
 	if t.scheduled && id.Kind == traces.Map {
-		asked := Ms(max(t.asked, min(j.started, r.now)))
-		x.Asked = &asked
+		x.Asked = new(Ms(max(t.asked, min(j.started, r.now))))
 	}
 	a.tries = len(t.tries)
 	if id.Kind == traces.Map && x.Level == traces.LevelUnknown {
@@ -309,8 +307,7 @@ func (r *reader) finished(e *traces.AttemptFinished) {
 	}
 	a.ended = true
 	if e.Outcome == traces.Killed {
-		at := Ms(e.T)
-		a.x.Killed, a.x.KilledBy = &at, r.killer(a, e.Error)
+		a.x.Killed, a.x.KilledBy = new(Ms(e.T)), r.killer(a, e.Error)
 	}
 	for i := range a.input.tries {
 		if t := &a.input.tries[i]; t.number == e.Attempt.Number {

@@ -14,6 +14,7 @@ import (
 
 	"heddle/harness/report/browsertest"
 	"heddle/traces"
+	"heddle/traces/tracefile"
 )
 
 // tab is a page in a headless browser.
@@ -119,58 +120,12 @@ func small() *Timeline {
 	return l
 }
 
+// smallTrace reads one of the traces of small: that of the second trial if other is true.
 func smallTrace(other bool) (traces.Header, []traces.Event) {
-	h := traces.Header{Format: traces.FormatVersion, Origin: traces.Simulated}
-	for _, n := range []traces.Node{"r1n1", "r1n2", "r2n1"} {
-		h.Cluster.Nodes = append(h.Cluster.Nodes, traces.NodeFacts{Node: n, Rack: "/rack" + string(n[1:2]), MemoryBytes: 2 << 30, VCores: 2, Worker: true})
+	h, events, err := tracefile.ReadFile(map[bool]string{false: "testdata/plain.jsonl", true: "testdata/other.jsonl"}[other])
+	if err != nil {
+		panic(err)
 	}
-	var events []traces.Event
-	for k, job := range []traces.JobID{"job_7_0001", "job_7_0002"} {
-		begin := traces.Time(k) * 4 * second
-		events = append(
-			events, &traces.JobSubmitted{T: begin, Job: job, Name: []string{"first", "second"}[k], User: "u", Maps: 4, Reduces: 1, MapMemoryBytes: 1 << 30, ReduceMemoryBytes: 1 << 30},
-			&traces.JobStarted{T: begin + second, Job: job, AMAttempt: 1},
-		)
-		for m := range int32(4) {
-			node := h.Cluster.Nodes[(int(m)+k)%3].Node
-			level := traces.LevelNode
-			if m == 3 && k == 1 {
-				if level = traces.LevelRack; other {
-					node, level = "r1n2", traces.LevelCache
-				}
-			}
-			task := traces.Task{Job: job, Kind: traces.Map, Index: m}
-			from := begin + second + traces.Time(m)*second
-			events = append(events, &traces.TaskScheduled{T: begin + second, Task: task, SplitHosts: []traces.Node{"r1n1", "r2n1"}})
-			if m == 2 && k == 0 && other {
-				events = append(
-					events, &traces.AttemptStarted{T: from, Attempt: traces.Attempt{Task: task}, Node: node, ReplicaLocality: level, SplitLocality: traces.LevelNode, SampleAgeNs: -1},
-					&traces.AttemptFinished{T: from + 2*second, Attempt: traces.Attempt{Task: task}, Outcome: traces.Failed, Error: "disk full", Counters: traces.NoCounters},
-				)
-				from += 3 * second
-			}
-			a := traces.Attempt{Task: task, Number: int32(0)}
-			if m == 2 && k == 0 && other {
-				a.Number = 1
-			}
-			id := int64(10*k) + int64(m) + 1
-			events = append(
-				events, &traces.Decision{T: from - second/2, ID: id, Job: job, What: traces.Map, Node: node, TaskIndex: m, BindIndex: m, BindBranch: "node", Reason: level.String()},
-				&traces.Actuation{T: from, Decision: id, AskedAt: from - second/2, GrantedAt: from - second/10, Outcome: "honoured", Bound: a},
-				&traces.AttemptStarted{T: from, Attempt: a, Node: node, Container: fmt.Sprintf("container_%d_%d", k, m), ReplicaLocality: level, SplitLocality: traces.LevelNode, SampleAgeNs: -1},
-				&traces.AttemptFinished{T: from + 6*second, Attempt: a, Outcome: traces.Succeeded, MapDone: from + 5*second, Counters: counters(64<<20, -1, 3<<20)},
-			)
-		}
-		r := traces.Attempt{Task: traces.Task{Job: job, Kind: traces.Reduce}}
-		from := begin + 12*second
-		events = append(
-			events, &traces.TaskScheduled{T: begin + 8*second, Task: r.Task},
-			&traces.AttemptStarted{T: from, Attempt: r, Node: "r2n1", SampleAgeNs: -1},
-			&traces.AttemptFinished{T: from + 6*second, Attempt: r, Outcome: traces.Succeeded, ShuffleDone: from + 3*second, SortDone: from + 4*second, Counters: counters(-1, 12<<20, -1)},
-			&traces.JobFinished{T: begin + 20*second, Job: job, Outcome: traces.Succeeded, Counters: traces.NoCounters},
-		)
-	}
-	traces.Sort(events)
 	return h, events
 }
 

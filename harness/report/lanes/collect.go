@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"heddle/traces"
+	"heddle/traces/printable"
 )
 
 // Times in what a timeline keeps are in ms on the trace's clock. unknown is a time or number
@@ -66,29 +67,22 @@ type node struct {
 // mark says that something holds for a node for some time, or for the whole cluster at a
 // moment.
 type mark struct {
-	what     string // down, slow, capacity, note
-	node     int32  // unknown for notes
-	from, to int64  // to is unknown for what has no end
-	text     string
-	share    float64 // what a node has of its normal speed or size
+	What  string  `json:"what"` // down, slow, capacity, note
+	Node  int32   `json:"node"` // unknown for notes
+	From  int64   `json:"from"`
+	To    int64   `json:"to"` // unknown for what has no end
+	Text  string  `json:"text"`
+	Share float64 `json:"share"` // what a node has of its normal speed or size
 }
 
 // data is what a timeline keeps of one trial.
 type data struct {
-	from, to   int64 // first and last time of any event
-	begin, end int64 // first submission, and last end of a job, between which is the makespan; end is unknown if none ended
-	attempts   int
-	unlaunched int
-	nodes      []node
-	jobs       []job
-	strings    []string
-	bars       []bar // in the order of their starts; none if there is a grid
-	decisions  []decision
-	masters    []master // ApplicationMasters on workers, in the order of their starts
-	marks      []mark
-	moreMarks  int      // marks that are left out
-	kindSlots  [2]int64 // of each worker for maps and for reduces; 0 and 0: a slot is for either
-	grid       *grid
+	head
+	nodes     []node
+	jobs      []job
+	bars      []bar // in the order of their starts; none if there is a grid
+	decisions []decision
+	masters   []master // ApplicationMasters on workers, in the order of their starts
 }
 
 // master is an attempt of an ApplicationMaster on a worker, where it takes the room of a task.
@@ -120,7 +114,7 @@ type collector struct {
 	coming    map[traces.Attempt]decision // of attempts that start at the time of their decision's outcome
 	sizes     []int64                     // each node's MiB for containers at the start
 	up        map[int32]int64             // when nodes last came up
-	lasting   map[lasting]int             // places in d.marks
+	lasting   map[lasting]int             // places in d.Marks
 	begun     bool
 	submitted bool
 	header    traces.Header
@@ -136,7 +130,7 @@ func newCollector(h traces.Header, most int) *collector {
 		running: map[traces.Attempt]int{}, bars: map[traces.Attempt]int{}, masters: map[traces.JobID]int{}, waiting: map[traces.Task]int64{},
 		decided: map[int64]decision{}, coming: map[traces.Attempt]decision{}, up: map[int32]int64{}, lasting: map[lasting]int{},
 	}
-	c.d = data{strings: []string{""}, end: unknown}
+	c.d.head = head{Strings: []string{""}, End: unknown, Racks: []string{}, Nodes: []string{}, JobIDs: []string{}, Marks: []mark{}}
 	for _, n := range h.Cluster.Nodes {
 		i := c.node(n.Node)
 		c.d.nodes[i] = node{name: string(n.Node), rack: n.Rack, worker: n.Worker, mib: n.MemoryBytes >> 20}
@@ -170,9 +164,9 @@ func (c *collector) job(id traces.JobID) *job {
 func (c *collector) text(s string) int32 {
 	i, ok := c.strings[s]
 	if !ok {
-		i = int32(len(c.d.strings))
+		i = int32(len(c.d.Strings))
 		c.strings[s] = i
-		c.d.strings = append(c.d.strings, s)
+		c.d.Strings = append(c.d.Strings, printable.Line(s))
 	}
 	return i
 }
@@ -181,9 +175,9 @@ func (c *collector) text(s string) int32 {
 func (c *collector) add(e traces.Event) {
 	t := e.At().Milliseconds()
 	if !c.begun {
-		c.begun, c.d.from, c.d.to = true, t, t
+		c.begun, c.d.From, c.d.To = true, t, t
 	}
-	c.d.from, c.d.to = min(c.d.from, t), max(c.d.to, t)
+	c.d.From, c.d.To = min(c.d.From, t), max(c.d.To, t)
 	switch e := e.(type) {
 	case *traces.JobSubmitted:
 		c.submittedJob(e, t)
@@ -197,7 +191,7 @@ func (c *collector) add(e traces.Event) {
 	case *traces.JobFinished:
 		j := c.job(e.Job)
 		j.end, j.outcome = t, e.Outcome
-		c.d.end = max(c.d.end, t)
+		c.d.End = max(c.d.End, t)
 		c.endMaster(e.Job, t)
 	case *traces.TaskScheduled:
 		c.waiting[e.Task] = t
@@ -208,7 +202,7 @@ func (c *collector) add(e traces.Event) {
 	case *traces.AttemptFinished:
 		c.finished(e, t)
 	case *traces.Decision:
-		if c.d.grid == nil {
+		if c.d.Grid == nil {
 			c.decided[e.ID] = decision{id: e.ID, at: t, reason: c.text(e.Reason), askedMs: unknown, bind: e.BindIndex}
 		}
 	case *traces.Actuation:
@@ -235,9 +229,9 @@ func (c *collector) submittedJob(e *traces.JobSubmitted, t int64) {
 	j.submit, j.maps, j.reduces, j.name = t, e.Maps, e.Reduces, c.text(cmp.Or(e.Workload, e.Name))
 	j.containerMiB = [2]int64{e.MapMemoryBytes >> 20, e.ReduceMemoryBytes >> 20}
 	if !c.submitted {
-		c.submitted, c.d.begin = true, t
+		c.submitted, c.d.Begin = true, t
 	}
-	c.d.begin = min(c.d.begin, t)
+	c.d.Begin = min(c.d.Begin, t)
 }
 
 func (c *collector) started(e *traces.AttemptStarted, t int64) {
@@ -255,10 +249,10 @@ func (c *collector) started(e *traces.AttemptStarted, t int64) {
 		b.waited = t - since
 	}
 	delete(c.waiting, e.Attempt.Task)
-	if c.d.attempts++; c.d.attempts > c.most && c.d.grid == nil {
+	if c.d.Attempts++; c.d.Attempts > c.most && c.d.Grid == nil {
 		c.fold()
 	}
-	if c.d.grid != nil {
+	if c.d.Grid != nil {
 		i := len(c.live)
 		if k := len(c.free); k > 0 {
 			i, c.free = c.free[k-1], c.free[:k-1]
@@ -281,14 +275,14 @@ func (c *collector) finished(e *traces.AttemptFinished, t int64) {
 	i, ok := c.running[e.Attempt]
 	if !ok {
 		if e.Unlaunched {
-			c.d.unlaunched++
+			c.d.Unlaunched++
 		}
 		return
 	}
 	delete(c.running, e.Attempt)
-	if c.d.grid != nil {
+	if c.d.Grid != nil {
 		c.live[i].to = t
-		c.d.grid.add(c.live[i])
+		c.d.Grid.add(c.live[i])
 		c.free = append(c.free, i)
 		return
 	}
@@ -309,7 +303,7 @@ func (c *collector) finished(e *traces.AttemptFinished, t int64) {
 func (c *collector) actuated(e *traces.Actuation) {
 	d, ok := c.decided[e.Decision]
 	delete(c.decided, e.Decision)
-	if !ok || e.Bound == (traces.Attempt{}) || c.d.grid != nil {
+	if !ok || e.Bound == (traces.Attempt{}) || c.d.Grid != nil {
 		return
 	}
 	d.outcome = c.text(e.Outcome)
@@ -340,10 +334,10 @@ func known(l traces.Level) traces.Level {
 // fold replaces the bars by sums, and keeps of the strings only the names of jobs.
 func (c *collector) fold() {
 	d := &c.d
-	d.grid = newGrid(len(d.nodes), d.from)
+	d.Grid = newGrid(len(d.nodes), d.From)
 	for _, b := range d.bars {
 		if b.to != unknown {
-			d.grid.add(b)
+			d.Grid.add(b)
 		}
 	}
 	for a, i := range c.running {
@@ -351,8 +345,8 @@ func (c *collector) fold() {
 		c.running[a] = len(c.live) - 1
 	}
 	d.bars, d.decisions, c.bars, c.decided, c.coming = nil, nil, nil, nil, nil
-	old := d.strings
-	d.strings, c.strings = []string{""}, map[string]int32{"": 0}
+	old := d.Strings
+	d.Strings, c.strings = []string{""}, map[string]int32{"": 0}
 	for i := range d.jobs {
 		d.jobs[i].name = c.text(old[d.jobs[i].name])
 	}
@@ -362,20 +356,20 @@ func (c *collector) fold() {
 func (c *collector) finish() *data {
 	d := &c.d
 	for _, i := range c.masters {
-		d.masters[i].to = d.to
+		d.masters[i].to = d.To
 	}
 	for _, i := range c.running {
-		if d.grid != nil {
-			c.live[i].to = d.to
-			d.grid.add(c.live[i])
+		if d.Grid != nil {
+			c.live[i].to = d.To
+			d.Grid.add(c.live[i])
 		} else {
-			d.bars[i].to = d.to
+			d.bars[i].to = d.To
 		}
 	}
 	sparkOnly := len(d.bars) > 0
 	for i := range d.bars {
 		if b := &d.bars[i]; b.spark && b.to == unknown {
-			b.to = d.to
+			b.to = d.To
 		} else if !b.spark {
 			sparkOnly = false
 		}

@@ -16,22 +16,22 @@ import (
 // head is the part of a block that is JSON. Columns of numbers follow it, in the order of
 // Columns.
 type head struct {
-	From     int64        `json:"from"`
-	To       int64        `json:"to"`
-	Begin    int64        `json:"begin"`
-	End      int64        `json:"end"`
-	Attempts int          `json:"attempts"`
-	Unlaunch int          `json:"unlaunched"`
-	Slots    [2]int64     `json:"kindSlots"` // of each worker for maps and for reduces
-	Racks    []string     `json:"racks"`
-	Nodes    []string     `json:"nodes"`
-	JobIDs   []string     `json:"jobIds"`
-	Strings  []string     `json:"strings"`
-	Marks    []headMark   `json:"marks"`
-	More     int          `json:"moreMarks,omitempty"`
-	Grid     *headGrid    `json:"grid,omitempty"`
-	Why      []string     `json:"why,omitempty"` // sentences, each once
-	Columns  []headColumn `json:"columns"`
+	From       int64        `json:"from"` // first and last time of any event
+	To         int64        `json:"to"`
+	Begin      int64        `json:"begin"` // first submission, and last end of a job, between which is the makespan; End is unknown if none ended
+	End        int64        `json:"end"`
+	Attempts   int          `json:"attempts"`
+	Unlaunched int          `json:"unlaunched"`
+	KindSlots  [2]int64     `json:"kindSlots"` // of each worker for maps and for reduces; 0 and 0: a slot is for either
+	Racks      []string     `json:"racks"`
+	Nodes      []string     `json:"nodes"`
+	JobIDs     []string     `json:"jobIds"`
+	Strings    []string     `json:"strings"`
+	Marks      []mark       `json:"marks"`
+	MoreMarks  int          `json:"moreMarks,omitempty"` // that are left out
+	Grid       *grid        `json:"grid,omitempty"`
+	Why        []string     `json:"why,omitempty"` // sentences, each once
+	Columns    []headColumn `json:"columns"`
 }
 
 type headColumn struct {
@@ -39,32 +39,15 @@ type headColumn struct {
 	N    int    `json:"n"`
 }
 
-type headMark struct {
-	What  string  `json:"what"`
-	Node  int32   `json:"node"`
-	From  int64   `json:"from"`
-	To    int64   `json:"to"`
-	Text  string  `json:"text"`
-	Share float64 `json:"share"`
-}
-
-type headGrid struct {
-	PerRow  int   `json:"perRow"`
-	WidthMs int64 `json:"widthMs"`
-	From    int64 `json:"from"`
-	Rows    int   `json:"rows"`
-	Bins    int   `json:"bins"`
-}
-
 // block is a block that is being made: columns of whole numbers, each stored as the
 // differences of its neighbours in as few bytes as they need.
 type block struct {
-	head head
+	head
 	body []byte
 }
 
 func (b *block) column(name string, n int, at func(i int) int64) {
-	b.head.Columns = append(b.head.Columns, headColumn{name, n})
+	b.Columns = append(b.Columns, headColumn{name, n})
 	last := int64(0)
 	for i := range n {
 		x := at(i)
@@ -75,23 +58,12 @@ func (b *block) column(name string, n int, at func(i int) int64) {
 
 // encode returns the data as base64 of gzip of a block.
 func (d *data) encode(why [][]string) string {
-	b := &block{head: head{
-		From: d.from, To: d.to, Begin: d.begin, End: d.end, Attempts: d.attempts, Unlaunch: d.unlaunched, More: d.moreMarks, Slots: d.kindSlots,
-		Racks: []string{}, Nodes: []string{}, JobIDs: []string{}, Marks: []headMark{},
-	}}
-	h := &b.head
-	h.Strings = make([]string, len(d.strings))
-	for i, s := range d.strings {
-		h.Strings[i] = printable.Line(s)
-	}
-	for _, m := range d.marks {
-		h.Marks = append(h.Marks, headMark{m.what, m.node, m.from, m.to, printable.Line(m.text), m.share})
-	}
+	b := &block{head: d.head}
 	b.nodes(d)
 	b.jobs(d)
 	b.attempts(d)
 	b.why(why)
-	b.grid(d.grid)
+	b.bins()
 	return b.packed()
 }
 
@@ -118,15 +90,14 @@ func columns[T any](b *block, rows []T) {
 }
 
 func (b *block) nodes(d *data) {
-	h := &b.head
 	racks := map[string]int64{}
 	var rows []struct{ NodeRack, NodeWorker, NodeSlots int64 }
 	for _, n := range d.nodes {
 		if _, ok := racks[n.rack]; !ok {
-			racks[n.rack] = int64(len(h.Racks))
-			h.Racks = append(h.Racks, printable.Line(n.rack))
+			racks[n.rack] = int64(len(b.Racks))
+			b.Racks = append(b.Racks, printable.Line(n.rack))
 		}
-		h.Nodes = append(h.Nodes, printable.Line(n.name))
+		b.Nodes = append(b.Nodes, printable.Line(n.name))
 		rows = append(rows, struct{ NodeRack, NodeWorker, NodeSlots int64 }{racks[n.rack], flag(n.worker, 1), n.slots})
 	}
 	columns(b, rows)
@@ -153,7 +124,7 @@ type decisionRow struct {
 func (b *block) jobs(d *data) {
 	var rows []jobRow
 	for _, j := range d.jobs {
-		b.head.JobIDs = append(b.head.JobIDs, printable.Line(j.id))
+		b.JobIDs = append(b.JobIDs, printable.Line(j.id))
 		rows = append(rows, jobRow{int64(j.name), j.submit, j.end, int64(j.outcome), int64(j.maps), int64(j.reduces)})
 	}
 	columns(b, rows)
@@ -191,26 +162,8 @@ func (b *block) attempts(d *data) {
 			}
 			return min(max(t-x.from, 0), x.to-x.from) + 1
 		}
-		flags := flag(
-			x.kind == traces.Reduce,
-			flagReduce,
-		) | flag(
-			x.spec,
-			flagSpeculative,
-		) | flag(
-			x.decision > 0,
-			flagDecided,
-		) | flag(
-			x.spark,
-			flagSpark,
-		) |
-			int64(
-				x.outcome,
-			)<<shiftOutcome | int64(
-			x.replica,
-		)<<shiftReplica | int64(
-			x.split,
-		)<<shiftSplit
+		flags := flag(x.kind == traces.Reduce, flagReduce) | flag(x.spec, flagSpeculative) | flag(x.decision > 0, flagDecided) |
+			flag(x.spark, flagSpark) | int64(x.outcome)<<shiftOutcome | int64(x.replica)<<shiftReplica | int64(x.split)<<shiftSplit
 		bars = append(bars, barRow{
 			x.from, x.to - x.from, x.waited, int64(x.node), lane[i], int64(x.job), int64(x.index), int64(x.number), flags,
 			part(x.first), part(x.second), rounded(x.read), rounded(x.shuffled), rounded(x.written), x.cpuMs, int64(x.error),
@@ -257,8 +210,8 @@ func (b *block) why(list [][]string) {
 		counts = append(counts, int64(len(texts)))
 		for _, s := range texts {
 			if _, ok := places[s]; !ok {
-				places[s] = int64(len(b.head.Why))
-				b.head.Why = append(b.head.Why, printable.Line(s))
+				places[s] = int64(len(b.Why))
+				b.Why = append(b.Why, printable.Line(s))
 			}
 			sentences = append(sentences, places[s])
 		}
@@ -267,18 +220,19 @@ func (b *block) why(list [][]string) {
 	b.column("whySentence", len(sentences), func(i int) int64 { return sentences[i] })
 }
 
-func (b *block) grid(g *grid) {
+// bins stores the rows of a grid, each with as many bins.
+func (b *block) bins() {
+	g := b.Grid
 	if g == nil {
 		return
 	}
-	bins := 0
+	g.Rows = len(g.rows)
 	for _, cells := range g.rows {
-		bins = max(bins, len(cells))
+		g.Bins = max(g.Bins, len(cells))
 	}
-	b.head.Grid = &headGrid{PerRow: g.perRow, WidthMs: g.widthMs, From: g.from, Rows: len(g.rows), Bins: bins}
-	b.column("grid", len(g.rows)*bins, func(i int) int64 {
-		if cells := g.rows[i/bins]; i%bins < len(cells) {
-			return cells[i%bins]
+	b.column("grid", g.Rows*g.Bins, func(i int) int64 {
+		if cells := g.rows[i/g.Bins]; i%g.Bins < len(cells) {
+			return cells[i%g.Bins]
 		}
 		return 0
 	})

@@ -10,40 +10,42 @@ const (
 // grid has what is kept of a trial with too many attempts: for each row of nodes and each
 // bin, for how long attempts ran, in ms.
 type grid struct {
-	perRow  int       // nodes in a row
-	widthMs int64     // of a bin
-	from    int64     // start of the first bin
+	PerRow  int       `json:"perRow"`  // nodes in a row
+	WidthMs int64     `json:"widthMs"` // of a bin
+	From    int64     `json:"from"`    // start of the first bin
+	Rows    int       `json:"rows"`    // at the end, how many there are, and how many bins the longest has
+	Bins    int       `json:"bins"`
 	rows    [][]int64 // of each row, its bins one after the other
 }
 
 // newGrid returns an empty grid for so many nodes, whose first bin begins at a time.
 func newGrid(nodes int, from int64) *grid {
-	g := &grid{perRow: 1, widthMs: 250, from: from}
-	for nodes > g.perRow*mostRows {
-		g.perRow *= 2
+	g := &grid{PerRow: 1, WidthMs: 250, From: from}
+	for nodes > g.PerRow*mostRows {
+		g.PerRow *= 2
 	}
 	return g
 }
 
 // add adds the time that an attempt ran.
 func (g *grid) add(b bar) {
-	for int(b.node)/g.perRow >= mostRows {
+	for int(b.node)/g.PerRow >= mostRows {
 		g.pairRows()
 	}
-	row := int(b.node) / g.perRow
+	row := int(b.node) / g.PerRow
 	for len(g.rows) <= row {
 		g.rows = append(g.rows, nil)
 	}
-	from, to := max(b.from, g.from), max(b.to, g.from) // a trace in order has nothing before its first event
-	for to-g.from > g.widthMs*mostBins {
+	from, to := max(b.from, g.From), max(b.to, g.From) // a trace in order has nothing before its first event
+	for to-g.From > g.WidthMs*mostBins {
 		g.pairBins()
 	}
 	for from < to {
-		bin := (from - g.from) / g.widthMs
+		bin := (from - g.From) / g.WidthMs
 		for int64(len(g.rows[row])) <= bin {
 			g.rows[row] = append(g.rows[row], 0)
 		}
-		next := min(to, g.from+(bin+1)*g.widthMs)
+		next := min(to, g.From+(bin+1)*g.WidthMs)
 		g.rows[row][bin] += next - from
 		from = next
 	}
@@ -51,7 +53,7 @@ func (g *grid) add(b bar) {
 
 // pairBins makes each bin twice as wide.
 func (g *grid) pairBins() {
-	g.widthMs *= 2
+	g.WidthMs *= 2
 	for r, cells := range g.rows {
 		paired := make([]int64, (len(cells)+1)/2)
 		for i, ms := range cells {
@@ -63,7 +65,7 @@ func (g *grid) pairBins() {
 
 // pairRows puts the nodes of two rows into one.
 func (g *grid) pairRows() {
-	g.perRow *= 2
+	g.PerRow *= 2
 	var rows [][]int64
 	for i := 0; i < len(g.rows); i += 2 {
 		a := g.rows[i]

@@ -104,7 +104,7 @@ func (t *Timeline) Add(trial Trial, events iter.Seq[traces.Event]) {
 	t.index = append(t.index, entry{
 		Name: printable.Line(trial.Name), Workload: printable.Line(trial.Workload), Model: printable.Line(trial.Model), Repeat: trial.Repeat,
 		Recorded: trial.Recorded,
-		Origin:   string(trial.Header.Origin), Attempts: d.attempts, File: printable.Line(trial.File), Block: len(t.blocks),
+		Origin:   string(trial.Header.Origin), Attempts: d.Attempts, File: printable.Line(trial.File), Block: len(t.blocks),
 	})
 	t.blocks = append(t.blocks, d.encode(why))
 }

@@ -103,8 +103,8 @@ func TestMakespanIsThatOfMeasure(t *testing.T) {
 		}
 		traces.Sort(events)
 		d := collect(h, events, 300)
-		if want := measure.Of(h, slices.Values(events)).MakespanMs; math.Abs(float64(d.end-d.begin)-want) > 1 {
-			t.Errorf("seed %d: a makespan of %d ms; package measure has %g ms", seed, d.end-d.begin, want)
+		if want := measure.Of(h, slices.Values(events)).MakespanMs; math.Abs(float64(d.End-d.Begin)-want) > 1 {
+			t.Errorf("seed %d: a makespan of %d ms; package measure has %g ms", seed, d.End-d.Begin, want)
 		}
 	}
 }
@@ -113,11 +113,11 @@ func TestGridHasAllTimeOfAttempts(t *testing.T) {
 	for seed := range uint64(20) {
 		h, events, want := trace(seed, 400, 300)
 		d := collect(h, events, int(seed)*10)
-		if d.grid == nil || len(d.bars) > 0 {
+		if d.Grid == nil || len(d.bars) > 0 {
 			t.Fatalf("seed %d: 300 attempts are kept one by one, where %d may be", seed, seed*10)
 		}
 		sum := int64(0)
-		for _, cells := range d.grid.rows {
+		for _, cells := range d.Grid.rows {
 			for _, ms := range cells {
 				sum += ms
 			}
@@ -125,8 +125,8 @@ func TestGridHasAllTimeOfAttempts(t *testing.T) {
 		if sum != want {
 			t.Errorf("seed %d: the grid has %d ms; the attempts have %d", seed, sum, want)
 		}
-		if len(d.grid.rows) > mostRows {
-			t.Errorf("seed %d: %d rows", seed, len(d.grid.rows))
+		if len(d.Grid.rows) > mostRows {
+			t.Errorf("seed %d: %d rows", seed, len(d.Grid.rows))
 		}
 	}
 }
@@ -142,16 +142,16 @@ func TestGridOfManyBinsAndRows(t *testing.T) {
 	for _, cells := range g.rows {
 		for i, ms := range cells {
 			sum += ms
-			middle += ms * (int64(i)*g.widthMs + g.widthMs/2)
+			middle += ms * (int64(i)*g.WidthMs + g.WidthMs/2)
 		}
 		if len(cells) > mostBins {
 			t.Errorf("a row of %d bins", len(cells))
 		}
 	}
-	if sum != want || len(g.rows) > mostRows || g.perRow != 8 {
-		t.Errorf("%d ms of %d, %d rows of %d nodes", sum, want, len(g.rows), g.perRow)
+	if sum != want || len(g.rows) > mostRows || g.PerRow != 8 {
+		t.Errorf("%d ms of %d, %d rows of %d nodes", sum, want, len(g.rows), g.PerRow)
 	}
-	if mean, wanted := middle/want, int64(5000*777/2); mean < wanted-g.widthMs || mean > wanted+g.widthMs {
+	if mean, wanted := middle/want, int64(5000*777/2); mean < wanted-g.WidthMs || mean > wanted+g.WidthMs {
 		t.Errorf("attempts are around %d ms, want %d", mean, wanted)
 	}
 }
@@ -191,12 +191,12 @@ func TestLanesAreSlots(t *testing.T) {
 		start(1, traces.Reduce, 0), start(2, traces.Map, 0), start(3, traces.Map, 1), start(4, traces.Map, 2),
 	}
 	d := collect(h, events, 10)
-	if got, _ := lanes(d); d.kindSlots != [2]int64{2, 1} || !slices.Equal(got, []int64{2, 0, 1, 3}) {
-		t.Errorf("slots %v; a reduce and three maps are in lanes %v, want 2, 0, 1 and 3", d.kindSlots, got)
+	if got, _ := lanes(d); d.KindSlots != [2]int64{2, 1} || !slices.Equal(got, []int64{2, 0, 1, 3}) {
+		t.Errorf("slots %v; a reduce and three maps are in lanes %v, want 2, 0, 1 and 3", d.KindSlots, got)
 	}
 	h.Cluster.Nodes[0].MemoryBytes = 2 << 30
-	if d := collect(h, events, 10); d.kindSlots != [2]int64{} {
-		t.Errorf("slots %v, though memory limits a node to two containers", d.kindSlots)
+	if d := collect(h, events, 10); d.KindSlots != [2]int64{} {
+		t.Errorf("slots %v, though memory limits a node to two containers", d.KindSlots)
 	}
 }
 
@@ -216,9 +216,9 @@ func TestMarks(t *testing.T) {
 	}
 	d := collect(h, events, 10)
 	var marks []string
-	for _, m := range d.marks {
-		marks = append(marks, m.what)
-		if m.what == "down" && (m.from != 3000 || m.to != 5000) || m.what == "capacity" && (m.to != 6000 || m.share != 0.25) {
+	for _, m := range d.Marks {
+		marks = append(marks, m.What)
+		if m.What == "down" && (m.From != 3000 || m.To != 5000) || m.What == "capacity" && (m.To != 6000 || m.Share != 0.25) {
 			t.Errorf("mark %+v", m)
 		}
 	}
@@ -336,8 +336,8 @@ func TestMemoryIsBounded(t *testing.T) {
 		events = append(events, &traces.Note{T: at, Text: "x"})
 	}
 	d := collect(traces.Header{}, events, 1000)
-	if len(d.marks) != mostMarks || d.moreMarks != 50_000 {
-		t.Errorf("%d marks and %d more", len(d.marks), d.moreMarks)
+	if len(d.Marks) != mostMarks || d.MoreMarks != 50_000 {
+		t.Errorf("%d marks and %d more", len(d.Marks), d.MoreMarks)
 	}
 }
 

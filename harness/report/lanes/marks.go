@@ -4,16 +4,17 @@ import (
 	"strconv"
 
 	"heddle/traces"
+	"heddle/traces/printable"
 )
 
 // marked takes faults and changes of nodes into account.
 func (c *collector) marked(e traces.Event, t int64) {
 	switch e := e.(type) {
 	case *traces.Note:
-		c.mark(mark{what: "note", node: unknown, from: t, to: t, text: e.Text})
+		c.mark(mark{What: "note", Node: unknown, From: t, To: t, Text: e.Text})
 	case *traces.NodeDown:
 		i := c.node(e.Node)
-		c.open(mark{what: "down", node: i, from: t, to: unknown, text: e.Reason})
+		c.open(mark{What: "down", Node: i, From: t, To: unknown, Text: e.Reason})
 		if up, ok := c.up[i]; ok && up == t { // found lost when it came back, which stands first
 			c.close("down", i, t)
 		}
@@ -32,7 +33,7 @@ func (c *collector) marked(e traces.Event, t int64) {
 		i := c.node(e.Node)
 		c.close("slow", i, t)
 		if e.Speed != 1 && e.Speed >= 0 && e.Speed < 1e6 {
-			c.open(mark{what: "slow", node: i, from: t, to: unknown, share: e.Speed, text: "runs at " +
+			c.open(mark{What: "slow", Node: i, From: t, To: unknown, Share: e.Speed, Text: "runs at " +
 				strconv.FormatFloat(e.Speed, 'g', 3, 64) + " of its speed"})
 		}
 	case *traces.NodeCapacity:
@@ -41,8 +42,8 @@ func (c *collector) marked(e traces.Event, t int64) {
 		mib := e.MemoryBytes >> 20
 		if whole := c.d.nodes[i].mib; mib < whole && mib >= 0 {
 			c.open(mark{
-				what: "capacity", node: i, from: t, to: unknown, share: float64(mib) / float64(whole),
-				text: strconv.FormatInt(mib, 10) + " of " + strconv.FormatInt(whole, 10) + " MiB left for containers",
+				What: "capacity", Node: i, From: t, To: unknown, Share: float64(mib) / float64(whole),
+				Text: strconv.FormatInt(mib, 10) + " of " + strconv.FormatInt(whole, 10) + " MiB left for containers",
 			})
 		}
 	}
@@ -56,25 +57,26 @@ type lasting struct {
 
 // open adds a mark that lasts until it is closed.
 func (c *collector) open(m mark) {
-	c.close(m.what, m.node, m.from)
+	c.close(m.What, m.Node, m.From)
 	if c.mark(m) {
-		c.lasting[lasting{m.what, m.node}] = len(c.d.marks) - 1
+		c.lasting[lasting{m.What, m.Node}] = len(c.d.Marks) - 1
 	}
 }
 
 // mark adds a mark, and reports false if there are too many.
 func (c *collector) mark(m mark) bool {
-	if len(c.d.marks) == mostMarks {
-		c.d.moreMarks++
+	if len(c.d.Marks) == mostMarks {
+		c.d.MoreMarks++
 		return false
 	}
-	c.d.marks = append(c.d.marks, m)
+	m.Text = printable.Line(m.Text)
+	c.d.Marks = append(c.d.Marks, m)
 	return true
 }
 
 func (c *collector) close(what string, n int32, t int64) {
 	if i, ok := c.lasting[lasting{what, n}]; ok {
-		c.d.marks[i].to = t
+		c.d.Marks[i].To = t
 		delete(c.lasting, lasting{what, n})
 	}
 }

@@ -19,7 +19,7 @@ type span struct {
 // finds no slot, such as a master, is below.
 func lanes(d *data) (bars, masters []int64) {
 	free := make([][]int64, len(d.nodes)) // for each lane of a node, when it is free
-	maps, all := int(d.kindSlots[0]), int(d.kindSlots[0]+d.kindSlots[1])
+	maps, all := int(d.KindSlots[0]), int(d.KindSlots[0]+d.KindSlots[1])
 	put := func(s span, first, last int) int64 {
 		lanes := free[s.node]
 		if len(lanes) < all {
@@ -55,7 +55,7 @@ func lanes(d *data) (bars, masters []int64) {
 		}
 		bars = append(bars, put(span{b.node, b.from, b.to}, first, last))
 	}
-	upTo(d.to)
+	upTo(d.To)
 	return bars, masters
 }
 
@@ -83,7 +83,7 @@ func (c *collector) countSlots() {
 		}
 		return min(most, mib/least)
 	}
-	d.kindSlots = c.kindSlots(most, least)
+	d.KindSlots = c.kindSlots(most, least)
 	for i, n := range d.nodes {
 		if n.worker && n.slots == 0 { // an executor of Spark has as many as cores
 			d.nodes[i].slots = holds(c.sizes[i])

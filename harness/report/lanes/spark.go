@@ -17,11 +17,11 @@ func (c *collector) spark(e traces.Event, t int64) {
 	case *traces.SparkApplication:
 		c.sparkJob(string(id), e.Name, t, e.End, e.Outcome)
 		if !c.submitted {
-			c.submitted, c.d.begin = true, t
+			c.submitted, c.d.Begin = true, t
 		}
-		c.d.begin = min(c.d.begin, t)
+		c.d.Begin = min(c.d.Begin, t)
 		if e.End != 0 {
-			c.d.end = max(c.d.end, e.End.Milliseconds())
+			c.d.End = max(c.d.End, e.End.Milliseconds())
 		}
 	case *traces.SparkQuery:
 		c.sparkJob(fmt.Sprintf("%s query %d", id, e.Query), strings.Join(strings.Fields(e.Text), " "), t, e.End, e.Outcome)
@@ -37,7 +37,7 @@ func (c *collector) spark(e traces.Event, t int64) {
 			slots:  int64(min(e.Cores, mostKindSlots)),
 		}
 		if what := map[traces.Outcome]string{traces.Failed: "down", traces.Killed: "capacity"}[e.Outcome]; what != "" && e.End != 0 {
-			c.mark(mark{what: what, node: i, from: e.End.Milliseconds(), to: unknown, text: e.Reason})
+			c.mark(mark{What: what, Node: i, From: e.End.Milliseconds(), To: unknown, Text: e.Reason})
 		}
 	case *traces.SparkTask:
 		c.sparkTask(e, t)
@@ -58,7 +58,7 @@ func (c *collector) sparkJob(id, name string, t int64, end traces.Time, o traces
 	j.name, j.submit, j.end, j.outcome, j.reduces = c.text(name), t, unknown, o, unknown
 	if end != 0 {
 		j.end = end.Milliseconds()
-		c.d.to = max(c.d.to, j.end)
+		c.d.To = max(c.d.To, j.end)
 	}
 	return j
 }
@@ -86,13 +86,13 @@ func (c *collector) sparkTask(e *traces.SparkTask, t int64) {
 	if e.End == 0 {
 		b.to = unknown
 	}
-	c.d.to = max(c.d.to, b.to)
-	if c.d.attempts++; c.d.attempts > c.most && c.d.grid == nil {
+	c.d.To = max(c.d.To, b.to)
+	if c.d.Attempts++; c.d.Attempts > c.most && c.d.Grid == nil {
 		c.fold()
 	}
-	if c.d.grid == nil {
+	if c.d.Grid == nil {
 		c.d.bars = append(c.d.bars, b)
 	} else if b.to != unknown {
-		c.d.grid.add(b)
+		c.d.Grid.add(b)
 	}
 }
