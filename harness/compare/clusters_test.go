@@ -44,7 +44,7 @@ func TestUnlikeClusters(t *testing.T) {
 				m.seconds = func(repeat int, _, _ string) float64 { return float64(50 + 5*i + repeat) }
 				dirs = append(dirs, m.in(t, filepath.Join(root, string(rune('a'+i)))))
 			}
-			r, err := Runs(dirs, Options{Metrics: []string{"makespan"}})
+			r, err := Runs(dirs, makespan)
 			check(t, err)
 			rows := mapped(r.Models, func(m Model) string { return m.Model })
 			apart := !slices.Equal(rows, []string{"yarn"})

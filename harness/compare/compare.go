@@ -359,18 +359,6 @@ func newPair(m metric, as, bs []trial, w *warnings) (Pair, stats.Comparison) {
 	return p, c
 }
 
-// pairsOf returns the values of those trials of two models that belong to the
-// same run and repeat, as pairs a[i], b[i].
-func pairsOf(as, bs []trial) (a, b []trial) {
-	for _, x := range as {
-		i := slices.IndexFunc(bs, func(y trial) bool { return y.run == x.run && y.repeat == x.repeat })
-		if i >= 0 {
-			a, b = append(a, x), append(b, bs[i])
-		}
-	}
-	return a, b
-}
-
 // drifts returns warnings about runs whose trials became slower or faster over
 // time. Each trial's value is divided by the median of its model first, so that
 // models can be mixed.
@@ -380,7 +368,7 @@ func drifts(m metric, trials []trial, w *warnings) {
 		slices.SortStableFunc(of, func(a, b trial) int { return a.started.Compare(b.started) })
 		median := map[string]float64{}
 		for _, model := range modelsOf(of) {
-			median[model] = stats.Quantile(valuesOf(m, slices.DeleteFunc(slices.Clone(of), func(t trial) bool { return t.model != model })), 0.5)
+			median[model] = stats.Quantile(valuesOf(m, under(of, model)), 0.5)
 		}
 		relative := mapped(of, func(t trial) float64 { return m.of(t) / median[t.model] })
 		if d := stats.DriftOf(relative); d.P < 1-stats.Level {

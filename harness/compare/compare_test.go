@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -70,6 +71,26 @@ func steady(speed map[string]float64) func(int, string, string) float64 {
 		own := rand.New(rand.NewPCG(uint64(repeat), 2+uint64(len(model))+10*uint64(len(workload)))).NormFloat64()
 		return 30 * speed[model] * float64(len(workload)) / 9 * (1 + 0.04*common + 0.01*own)
 	}
+}
+
+// of is a run folder of workloads, each with so many repeats, and of models with their speeds: "yarn 1.2 acl 1".
+func of(workloads string, repeats int, speeds string) made {
+	m, speed := made{workloads: strings.Fields(workloads), repeats: repeats}, map[string]float64{}
+	for i, word := range strings.Fields(speeds) {
+		if x, err := strconv.ParseFloat(word, 64); i%2 == 1 && err == nil {
+			speed[m.models[i/2]] = x
+		} else {
+			m.models = append(m.models, word)
+		}
+	}
+	m.seconds = steady(speed)
+	return m
+}
+
+// with returns the run folder with a change.
+func (m made) with(change func(*made)) made {
+	change(&m)
+	return m
 }
 
 func (m made) in(t *testing.T, dir string) string {
@@ -206,74 +227,51 @@ var cases = map[string]struct {
 	runs    []made
 	options Options
 }{
-	"six": {runs: []made{{
-		workloads: []string{"wordcount"}, models: []string{"acl", "delay", "yarn"}, repeats: 6,
-		seconds: steady(map[string]float64{"yarn": 1.2, "delay": 1.195, "acl": 1}), cached: cachedBy(map[string]int{"acl": 4, "delay": 1}),
-	}}},
-	"steered": {runs: []made{{
-		workloads: []string{"wordcount"}, models: []string{"acl", "delay", "yarn"}, repeats: 4, steered: true,
-		seconds: steady(map[string]float64{"yarn": 1.2, "delay": 1.195, "acl": 1}),
-	}}, options: Options{Metrics: []string{"makespan"}}},
-	"unused": {runs: []made{{
-		workloads: []string{"wordcount"}, models: []string{"acl", "yarn"}, repeats: 3, steered: true, unused: map[int]bool{1: true},
-		seconds: steady(map[string]float64{"yarn": 1.2, "acl": 1}),
-	}}, options: Options{Metrics: []string{"makespan"}}},
-	"one": {runs: []made{{
-		workloads: []string{"wordcount"}, models: []string{"acl", "yarn"}, repeats: 1,
-		seconds: steady(map[string]float64{"yarn": 1.2, "acl": 1}),
-	}}},
-	"five-two-workloads": {runs: []made{{
-		workloads: []string{"sort", "wordcount"}, models: []string{"acl", "yarn"}, repeats: 5,
-		seconds: steady(map[string]float64{"yarn": 1.2, "acl": 1}),
-		failed:  map[string]string{"r02-sort-acl": "job_1_0007 failed: map 3 lost its node"},
-	}}, options: Options{Metrics: []string{"makespan"}}},
-	"failed-jobs": {runs: []made{{
-		workloads: []string{"day", "night"}, models: []string{"acl", "yarn"}, repeats: 2, seconds: steady(map[string]float64{"yarn": 1.2, "acl": 1}),
-		failedJobs: map[string]int{"r01-day-acl": 2, "r02-night-acl": 1, "r01-night-yarn": 1},
-	}}, options: Options{Metrics: []string{"makespan"}}},
-	"grid": {runs: []made{{
-		workloads: []string{"sort"}, models: []string{"yarn", "delay-nodeSkips=9", "delay-nodeSkips=10", "delay-nodeSkips=100", "delay-nodeSkips=-1", "fifo", "acl"}, repeats: 6,
-		seconds: steady(map[string]float64{"yarn": 1.2, "delay-nodeSkips=9": 1.1, "delay-nodeSkips=10": 1.05, "delay-nodeSkips=100": 1, "delay-nodeSkips=-1": 1, "fifo": 1.2, "acl": 0.9}),
-	}}, options: Options{Metrics: []string{"makespan"}}},
-	"drift": {runs: []made{{
-		workloads: []string{"sort"}, models: []string{"fifo", "yarn"}, repeats: 7,
-		seconds: func(repeat int, w, model string) float64 { return float64(20+2*repeat) + float64(len(model))/10 },
-	}}, options: Options{Metrics: []string{"makespan"}}},
+	"six": {runs: []made{of("wordcount", 6, "acl 1 delay 1.195 yarn 1.2").with(func(m *made) {
+		m.cached = cachedBy(map[string]int{"acl": 4, "delay": 1})
+	})}},
+	"steered": {runs: []made{of("wordcount", 4, "acl 1 delay 1.195 yarn 1.2").with(func(m *made) { m.steered = true })}, options: makespan},
+	"unused": {runs: []made{of("wordcount", 3, "acl 1 yarn 1.2").with(func(m *made) {
+		m.steered, m.unused = true, map[int]bool{1: true}
+	})}, options: makespan},
+	"one": {runs: []made{of("wordcount", 1, "acl 1 yarn 1.2")}},
+	"five-two-workloads": {runs: []made{of("sort wordcount", 5, "acl 1 yarn 1.2").with(func(m *made) {
+		m.failed = map[string]string{"r02-sort-acl": "job_1_0007 failed: map 3 lost its node"}
+	})}, options: makespan},
+	"failed-jobs": {runs: []made{of("day night", 2, "acl 1 yarn 1.2").with(func(m *made) {
+		m.failedJobs = map[string]int{"r01-day-acl": 2, "r02-night-acl": 1, "r01-night-yarn": 1}
+	})}, options: makespan},
+	"grid": {runs: []made{
+		of("sort", 6, "yarn 1.2 delay-nodeSkips=9 1.1 delay-nodeSkips=10 1.05 delay-nodeSkips=100 1 delay-nodeSkips=-1 1 fifo 1.2 acl 0.9"),
+	}, options: makespan},
+	"drift": {runs: []made{of("sort", 7, "fifo 0 yarn 0").with(func(m *made) {
+		m.seconds = func(repeat int, w, model string) float64 { return float64(20+2*repeat) + float64(len(model))/10 }
+	})}, options: makespan},
 	// The processors were slower for fifo, not for acl.
-	"slow-processors": {runs: []made{{
-		workloads: []string{"wordcount"}, models: []string{"acl", "fifo", "yarn"}, repeats: 6,
-		seconds: steady(map[string]float64{"yarn": 1.2, "fifo": 1.3, "acl": 1}),
-		mapCPU:  steady(map[string]float64{"yarn": 0.05, "fifo": 0.055, "acl": 0.05}),
-	}}, options: Options{Metrics: []string{"makespan"}}},
-	"two-runs": {runs: []made{
-		{workloads: []string{"sort"}, models: []string{"yarn"}, repeats: 6, seconds: steady(map[string]float64{"yarn": 1.2})},
-		{workloads: []string{"sort"}, models: []string{"acl"}, repeats: 6, seconds: steady(map[string]float64{"acl": 1})},
-	}, options: Options{Metrics: []string{"makespan", "nodeLocal"}}},
-	"pooled": {runs: []made{
-		{workloads: []string{"sort"}, models: []string{"acl", "yarn"}, repeats: 3, seconds: steady(map[string]float64{"yarn": 1.2, "acl": 1})},
-		{workloads: []string{"sort"}, models: []string{"acl", "delay", "yarn"}, repeats: 4, seconds: steady(map[string]float64{"yarn": 1.25, "delay": 1.1, "acl": 1})},
-	}, options: Options{Metrics: []string{"makespan"}}},
+	"slow-processors": {runs: []made{of("wordcount", 6, "acl 1 fifo 1.3 yarn 1.2").with(func(m *made) {
+		m.mapCPU = steady(map[string]float64{"yarn": 0.05, "fifo": 0.055, "acl": 0.05})
+	})}, options: makespan},
+	"two-runs": {runs: []made{of("sort", 6, "yarn 1.2"), of("sort", 6, "acl 1")}, options: Options{Metrics: []string{"makespan", "nodeLocal"}}},
+	"pooled":   {runs: []made{of("sort", 3, "acl 1 yarn 1.2"), of("sort", 4, "acl 1 delay 1.1 yarn 1.25")}, options: makespan},
 	// Virtual time: what drifts by chance says nothing of a cluster, decisions
 	// that cannot fail nothing of steering, and no block is cached.
-	"simulated": {runs: []made{{
-		workloads: []string{"sort"}, models: []string{"acl", "fifo", "yarn"}, repeats: 12, world: runs.WorldSimulated, steered: true, certain: true,
-		seconds: func(repeat int, w, model string) float64 {
+	"simulated": {runs: []made{of("sort", 12, "acl 0 fifo 0 yarn 0").with(func(m *made) {
+		m.world, m.steered, m.certain = runs.WorldSimulated, true, true
+		m.seconds = func(repeat int, w, model string) float64 {
 			return map[bool]float64{true: 40, false: 20}[repeat < 3] + float64(repeat*len(model))/200
-		},
-	}}, options: Options{Metrics: []string{"makespan", "cacheLocal", "nodeLocal"}}},
-	"failed-not-in-mean": {runs: []made{{
-		workloads: []string{"sort"}, models: []string{"fifo", "yarn"}, repeats: 6, failing: "fifo",
-		seconds: steady(map[string]float64{"yarn": 1.2, "fifo": 1.2}),
-	}}, options: Options{Metrics: []string{"jobCompletion"}}},
+		}
+	})}, options: Options{Metrics: []string{"makespan", "cacheLocal", "nodeLocal"}}},
+	"failed-not-in-mean": {
+		runs:    []made{of("sort", 6, "fifo 1.2 yarn 1.2").with(func(m *made) { m.failing = "fifo" })},
+		options: Options{Metrics: []string{"jobCompletion"}},
+	},
 	"worlds": {runs: []made{
-		{workloads: []string{"sort"}, models: []string{"acl", "yarn"}, repeats: 6, seconds: steady(map[string]float64{"yarn": 1.2, "acl": 1})},
-		{workloads: []string{"sort"}, models: []string{"acl", "yarn"}, repeats: 6, seconds: steady(map[string]float64{"yarn": 1.1, "acl": 1}), world: runs.WorldSimulated},
+		of("sort", 6, "acl 1 yarn 1.2"), of("sort", 6, "acl 1 yarn 1.1").with(func(m *made) { m.world = runs.WorldSimulated }),
 	}, options: Options{Metrics: []string{"makespan", "nodeLocal"}}},
-	"apart": {runs: []made{
-		{workloads: []string{"sort"}, models: []string{"yarn"}, repeats: 3, seconds: steady(map[string]float64{"yarn": 1.2})},
-		{workloads: []string{"sort"}, models: []string{"yarn"}, repeats: 3, seconds: steady(map[string]float64{"yarn": 1})},
-	}, options: Options{Metrics: []string{"makespan"}, Apart: true}},
+	"apart": {runs: []made{of("sort", 3, "yarn 1.2"), of("sort", 3, "yarn 1")}, options: Options{Metrics: makespan.Metrics, Apart: true}},
 }
+
+var makespan = Options{Metrics: []string{"makespan"}}
 
 // TestGolden holds what is printed of each case against testdata. With -update
 // it also keeps a run folder there, for the command's tests.
@@ -342,10 +340,7 @@ func readBenchmarks(t *testing.T, lines *bytes.Buffer, r *Report) {
 // TestOneRepeatDoesNotRank: however far apart two models are, one trial of each
 // shows nothing.
 func TestOneRepeatDoesNotRank(t *testing.T) {
-	dir := made{
-		workloads: []string{"sort"}, models: []string{"acl", "yarn"}, repeats: 1,
-		seconds: steady(map[string]float64{"yarn": 9, "acl": 1}),
-	}.in(t, filepath.Join(t.TempDir(), "run"))
+	dir := of("sort", 1, "acl 1 yarn 9").in(t, filepath.Join(t.TempDir(), "run"))
 	r, err := Runs([]string{dir}, Options{})
 	check(t, err)
 	for _, table := range r.Tables {
@@ -363,8 +358,8 @@ func TestOneRepeatDoesNotRank(t *testing.T) {
 // TestSharesStayInside: a difference of rates is of at most 100 points, and so is
 // its interval.
 func TestSharesStayInside(t *testing.T) {
-	m := made{workloads: []string{"sort"}, models: []string{"acl", "yarn"}, repeats: 6, steered: true, seconds: steady(map[string]float64{"yarn": 1, "acl": 1})}
-	m.cached = func(repeat int, model string) int {
+	m := of("sort", 6, "acl 1 yarn 1")
+	m.steered, m.cached = true, func(repeat int, model string) int {
 		switch {
 		case model == "yarn":
 			return 0
@@ -449,7 +444,7 @@ func captured(t *testing.T, dir string) string {
 
 func TestRefused(t *testing.T) {
 	root := t.TempDir()
-	good := made{workloads: []string{"sort"}, models: []string{"yarn"}, repeats: 1, seconds: steady(map[string]float64{"yarn": 1})}
+	good := of("sort", 1, "yarn 1")
 	whole := good.in(t, filepath.Join(root, "whole"))
 	good.failed = map[string]string{"r01-sort-yarn": "no room"}
 	empty := good.in(t, filepath.Join(root, "empty"))

@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"maps"
 	"math"
 	"slices"
 
@@ -40,8 +39,7 @@ func (r *Report) Curves() (list []Curve) {
 		trials := only(r.trials, workload)
 		for _, p := range measure.JobProperties() {
 			for _, model := range modelsOf(trials) {
-				of := distinct(slices.DeleteFunc(slices.Clone(trials), func(t trial) bool { return t.model != model }))
-				if c := curveOf(workload, model, p, of); len(c.Values) > 0 {
+				if c := curveOf(workload, model, p, distinct(under(trials, model))); len(c.Values) > 0 {
 					list = append(list, c)
 				}
 			}
@@ -76,12 +74,12 @@ func curveOf(workload, model string, p *measure.Property, trials []trial) Curve 
 }
 
 // Workloads returns the names of the workloads, sorted.
-func (r *Report) Workloads() []string {
-	names := map[string]bool{}
-	for _, t := range r.trials {
-		names[t.workload] = true
-	}
-	return slices.Sorted(maps.Keys(names))
+func (r *Report) Workloads() []string { return workloadsOf(r.trials) }
+
+func workloadsOf(trials []trial) []string {
+	names := mapped(trials, func(t trial) string { return t.workload })
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // AllModels returns the scheduler models of all trials, in the order of tables.

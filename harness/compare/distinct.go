@@ -2,7 +2,6 @@ package compare
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -50,19 +49,22 @@ func distinct(trials []trial) []trial {
 	return list
 }
 
-// distinctPairs returns the pairs of pairsOf that have no schedule in common with a
-// pair before. The result again counts the trials of the others.
+// distinctPairs returns those trials of two models that belong to the same run and repeat, as pairs a[i], b[i],
+// if they have no schedule in common with a pair before. The result again counts the trials of the others.
 func distinctPairs(as, bs []trial) (a, b []trial, again int) {
-	allA, allB := pairsOf(as, bs)
 	seen := map[schedule]bool{}
-	for i := range allA {
-		x, y := allA[i].schedule(), allB[i].schedule()
-		if x.digest != "" && seen[x] || y.digest != "" && seen[y] {
+	for _, x := range as {
+		i := slices.IndexFunc(bs, func(y trial) bool { return y.run == x.run && y.repeat == x.repeat })
+		if i < 0 {
+			continue
+		}
+		s, t := x.schedule(), bs[i].schedule()
+		if s.digest != "" && seen[s] || t.digest != "" && seen[t] {
 			again += 2
 			continue
 		}
-		seen[x], seen[y] = true, true
-		a, b = append(a, allA[i]), append(b, allB[i])
+		seen[s], seen[t] = true, true
+		a, b = append(a, x), append(b, bs[i])
 	}
 	return a, b, again
 }
@@ -71,26 +73,18 @@ func distinctPairs(as, bs []trial) (a, b []trial, again int) {
 // counted once, since their schedules are equal.
 func equalSchedules(trials []trial) []string {
 	var list []string
-	by := map[string]map[string][]trial{} // by model, then by workload
-	for _, t := range trials {
-		if by[t.model] == nil {
-			by[t.model] = map[string][]trial{}
-		}
-		by[t.model][t.workload] = append(by[t.model][t.workload], t)
-	}
 	for _, model := range modelsOf(trials) {
-		for _, w := range slices.Sorted(maps.Keys(by[model])) {
-			of := by[model][w]
-			n := len(distinct(of))
-			if n == len(of) {
-				continue
+		for _, w := range workloadsOf(under(trials, model)) {
+			of := only(under(trials, model), w)
+			switch n := len(distinct(of)); n {
+			case len(of):
+			case 1:
+				list = append(list, fmt.Sprintf("%s under %s: %d trials have one and the same schedule, by its digest, and count as 1 repeat", w,
+					model, len(of)))
+			default:
+				list = append(list, fmt.Sprintf("%s under %s: %d trials have only %d different schedules, by their digests, and count as %d "+
+					"repeats", w, model, len(of), n, n))
 			}
-			text := fmt.Sprintf("%s under %s: %d trials have only %d different schedules, by their digests, and count as %d repeats", w, model,
-				len(of), n, n)
-			if n == 1 {
-				text = fmt.Sprintf("%s under %s: %d trials have one and the same schedule, by its digest, and count as 1 repeat", w, model, len(of))
-			}
-			list = append(list, text)
 		}
 	}
 	return list

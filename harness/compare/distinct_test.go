@@ -27,7 +27,7 @@ func TestEqualSchedules(t *testing.T) {
 		},
 	}
 	dir := same.in(t, filepath.Join(t.TempDir(), "same"))
-	r, err := Runs([]string{dir}, Options{Metrics: []string{"makespan"}})
+	r, err := Runs([]string{dir}, makespan)
 	check(t, err)
 	for _, table := range append(r.Tables, r.Table) {
 		for model, want := range map[string]int{"yarn": 1, "fifo": 1, "delay": 6} {
@@ -74,12 +74,9 @@ func TestEqualSchedules(t *testing.T) {
 // paired with each other.
 func TestCopiedRun(t *testing.T) {
 	of := func(base int) made {
-		return made{
-			workloads: []string{"wordcount"}, models: []string{"yarn", "fifo"}, repeats: 4,
-			seconds: func(repeat int, _, model string) float64 {
-				return 50 + float64(len(model)) + math.Sqrt(float64(base+repeat))
-			},
-		}
+		return of("wordcount", 4, "yarn 0 fifo 0").with(func(m *made) {
+			m.seconds = func(repeat int, _, model string) float64 { return 50 + float64(len(model)) + math.Sqrt(float64(base+repeat)) }
+		})
 	}
 	root := t.TempDir()
 	first, again, other := of(0).in(t, filepath.Join(root, "a", "run")), of(0).in(t, filepath.Join(root, "b", "run")), of(10).in(t, filepath.Join(root, "c", "run"))
@@ -87,7 +84,7 @@ func TestCopiedRun(t *testing.T) {
 		dirs []string
 		want int
 	}{{[]string{first, again}, 4}, {[]string{first, other}, 8}} {
-		r, err := Runs(c.dirs, Options{Metrics: []string{"makespan"}})
+		r, err := Runs(c.dirs, makespan)
 		check(t, err)
 		if m, p := r.Models[0], r.Pairs[0]; m.Runs != c.want || p.Runs != c.want {
 			t.Errorf("%d repeats of yarn and %d pairs, want %d", m.Runs, p.Runs, c.want)

@@ -2,7 +2,6 @@ package compare
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"heddle/harness/config"
@@ -18,7 +17,7 @@ func failures(workload string, trials []trial) []string {
 	others := 0
 	models := modelsOf(trials)
 	for _, model := range models {
-		c := completionUnder(model, trials)
+		c := completions(under(trials, model))
 		counts = append(counts, fmt.Sprintf("%d of %d under %s", c.Others, c.Jobs(), model))
 		others += c.Others
 	}
@@ -38,12 +37,10 @@ func failures(workload string, trials []trial) []string {
 	return []string{text}
 }
 
-// completionUnder returns the jobs of all trials of a model.
-func completionUnder(model string, trials []trial) (c measure.Completion) {
+// completions returns the jobs of all trials.
+func completions(trials []trial) (c measure.Completion) {
 	for _, t := range trials {
-		if t.model == model {
-			c = c.Plus(measure.CompletionOf(t.figures...))
-		}
+		c = c.Plus(measure.CompletionOf(t.figures...))
 	}
 	return c
 }
@@ -55,13 +52,13 @@ func unlikeJobs(trials []trial) (inModels, inTrace bool) {
 	var first, trace *measure.Completion
 	firstTrials, traceTrials := 0, 0
 	for _, model := range modelsOf(trials) {
-		c := completionUnder(model, trials)
-		n := len(slices.DeleteFunc(slices.Clone(trials), func(t trial) bool { return t.model != model }))
+		of := under(trials, model)
+		c := completions(of)
 		switch {
 		case labelled(model, config.ModelRecorded):
-			trace, traceTrials = &c, n
+			trace, traceTrials = &c, len(of)
 		case first == nil:
-			first, firstTrials = &c, n
+			first, firstTrials = &c, len(of)
 		default:
 			inModels = inModels || c.Others*first.Jobs() != first.Others*c.Jobs()
 		}

@@ -213,8 +213,7 @@ func joinWorkloads(trials []trial, workloads int) (joined []trial, incomplete []
 			i = len(joined)
 			at[k] = i
 			joined, count = append(joined, trial{
-				run: t.run, folder: t.folder, simulated: t.simulated, repeat: t.repeat, model: t.model,
-				started: t.started,
+				run: t.run, folder: t.folder, simulated: t.simulated, repeat: t.repeat, model: t.model, started: t.started,
 			}), append(count, 0)
 		}
 		joined[i].figures = append(joined[i].figures, t.figures...)
@@ -236,8 +235,13 @@ func joinWorkloads(trials []trial, workloads int) (joined []trial, incomplete []
 	return whole, incomplete
 }
 
+// only and under return the trials of a workload, and those of a model.
 func only(trials []trial, workload string) []trial {
 	return slices.DeleteFunc(slices.Clone(trials), func(t trial) bool { return t.workload != workload })
+}
+
+func under(trials []trial, model string) []trial {
+	return slices.DeleteFunc(slices.Clone(trials), func(t trial) bool { return t.model != model })
 }
 
 // resolved returns the real paths of the run folders, without links. It returns

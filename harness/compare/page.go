@@ -61,13 +61,7 @@ func (r *Report) Overview(workload string) *doc.Table {
 	}
 	trials := []any{"trials"}
 	for _, model := range models {
-		n := 0
-		for _, t := range r.trials {
-			if t.workload == workload && t.model == model {
-				n++
-			}
-		}
-		trials = append(trials, n)
+		trials = append(trials, len(under(only(r.trials, workload), model)))
 	}
 	x.Add(trials...)
 	return x
@@ -295,7 +289,7 @@ func (c *Chosen) TracePath() string {
 // metric is the median of its repeats: of two, the earlier one.
 func (r *Report) Median(workload, model string) (Chosen, bool) {
 	list, _ := metricsOf([]string{r.Metric})
-	of := slices.DeleteFunc(only(r.trials, workload), func(t trial) bool { return t.model != model })
+	of := under(only(r.trials, workload), model)
 	if len(of) == 0 || len(list) == 0 {
 		return Chosen{}, false
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -15,24 +14,21 @@ import (
 // TestHeadline has the first sentence of a page name the best model, by how much, whether
 // that is shown, and where the trials ran.
 func TestHeadline(t *testing.T) {
-	speeds := func(speed map[string]float64) made {
-		return made{workloads: []string{"wordcount"}, models: slices.Sorted(keys(speed)), repeats: 6, seconds: steady(speed)}
-	}
 	for name, c := range map[string]struct {
 		made
 		want []string
 	}{
-		"shown": {speeds(map[string]float64{"yarn": 1, "fifo": 0.8}), []string{
+		"shown": {of("wordcount", 6, "fifo 0.8 yarn 1"), []string{
 			"fifo is faster than yarn by 20.0 % (95 % interval -2", " %), shown with 6 repeats: ", " s against ", ". Measured on a cluster (12 trials).",
 		}},
-		"the cluster's own scheduler is best": {speeds(map[string]float64{"yarn": 1, "delay": 1.3}), []string{"delay is slower than yarn by 30.4 % (95 % interval +"}},
-		"of three": {speeds(map[string]float64{"yarn": 1, "fifo": 0.8, "delay": 0.799, "acl": 0.9}), []string{
+		"the cluster's own scheduler is best": {of("wordcount", 6, "delay 1.3 yarn 1"), []string{"delay is slower than yarn by 30.4 % (95 % interval +"}},
+		"of three": {of("wordcount", 6, "acl 0.9 delay 0.799 fifo 0.8 yarn 1"), []string{
 			"fifo is faster than yarn", " s under delay, ", " s under acl). It differs from acl too. The trials cannot tell it from delay.",
 		}},
-		"none shown": {speeds(map[string]float64{"yarn": 1, "delay": 0.999}), []string{"Cannot tell with 6 repeats which model has the lower mean job completion time: "}},
-		"one model":  {speeds(map[string]float64{"yarn": 1}), []string{"Under yarn the mean job completion time is ", "; there is no other model"}},
-		"one repeat": {made{workloads: []string{"wordcount"}, models: []string{"fifo", "yarn"}, repeats: 1, seconds: steady(map[string]float64{"yarn": 1, "fifo": 0.8})}, []string{"Cannot tell with 1 repeat which model has the lower mean job completion time: ", " s under yarn. Measured"}},
-		"simulated":  {made{world: runs.WorldSimulated, workloads: []string{"wordcount"}, models: []string{"fifo", "yarn"}, repeats: 6, seconds: steady(map[string]float64{"yarn": 1, "fifo": 0.8})}, []string{"Simulated (12 trials): no cluster was measured."}},
+		"none shown": {of("wordcount", 6, "delay 0.999 yarn 1"), []string{"Cannot tell with 6 repeats which model has the lower mean job completion time: "}},
+		"one model":  {of("wordcount", 6, "yarn 1"), []string{"Under yarn the mean job completion time is ", "; there is no other model"}},
+		"one repeat": {of("wordcount", 1, "fifo 0.8 yarn 1"), []string{"Cannot tell with 1 repeat which model has the lower mean job completion time: ", " s under yarn. Measured"}},
+		"simulated":  {of("wordcount", 6, "fifo 0.8 yarn 1").with(func(m *made) { m.world = runs.WorldSimulated }), []string{"Simulated (12 trials): no cluster was measured."}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -47,20 +43,10 @@ func TestHeadline(t *testing.T) {
 	}
 }
 
-func keys(m map[string]float64) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for k := range m {
-			if !yield(k) {
-				return
-			}
-		}
-	}
-}
-
 // TestForests has a dot for each pair of repeats, the bar of the interval that the table
 // has, and a row's tone and words say whether a model is better.
 func TestForests(t *testing.T) {
-	m := made{workloads: []string{"wordcount"}, models: []string{"fifo", "slow", "yarn"}, repeats: 6, seconds: steady(map[string]float64{"yarn": 1, "fifo": 0.8, "slow": 1.3})}
+	m := of("wordcount", 6, "fifo 0.8 slow 1.3 yarn 1")
 	r, err := Runs([]string{m.in(t, filepath.Join(t.TempDir(), "run"))}, Options{Metrics: []string{"makespan", "cacheLocal"}})
 	check(t, err)
 	d := r.Forests("wordcount")
@@ -89,10 +75,10 @@ func TestForests(t *testing.T) {
 
 // TestMedianTrial has the trial of a model be the one in the middle.
 func TestMedianTrial(t *testing.T) {
-	m := made{workloads: []string{"wordcount"}, models: []string{"yarn"}, repeats: 5, seconds: func(repeat int, _, _ string) float64 {
-		return []float64{50, 20, 40, 10, 30}[repeat-1]
-	}}
-	r, err := Runs([]string{m.in(t, filepath.Join(t.TempDir(), "run"))}, Options{Metrics: []string{"makespan"}})
+	m := of("wordcount", 5, "yarn 0").with(func(m *made) {
+		m.seconds = func(repeat int, _, _ string) float64 { return []float64{50, 20, 40, 10, 30}[repeat-1] }
+	})
+	r, err := Runs([]string{m.in(t, filepath.Join(t.TempDir(), "run"))}, makespan)
 	check(t, err)
 	if c, ok := r.Median("wordcount", "yarn"); !ok || c.Repeat != 5 {
 		t.Errorf("repeat %d, want 5, of 30 s", c.Repeat)

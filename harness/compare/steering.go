@@ -82,8 +82,8 @@ func steering(trials []trial) []Steering {
 	all := Steering{Model: "all"}
 	for _, model := range modelsOf(trials) {
 		s := Steering{Model: model}
-		for _, t := range distinct(trials) {
-			if t.model == model && t.decisions != nil && t.decisions.Made > 0 {
+		for _, t := range distinct(under(trials, model)) {
+			if t.decisions != nil && t.decisions.Made > 0 {
 				s.add(t)
 				all.add(t)
 			}

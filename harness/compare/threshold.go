@@ -67,9 +67,7 @@ func (r *Report) thresholds(opened []*results.Run, apart bool, workloads []strin
 		for _, limit := range e.Thresholds.ByMetric[m.Name] {
 			for _, workload := range workloads {
 				of := func(model string) []trial {
-					return slices.DeleteFunc(only(trials, workload), func(t trial) bool {
-						return t.model != nameOf(model) || math.IsNaN(m.of(t))
-					})
+					return slices.DeleteFunc(under(only(trials, workload), nameOf(model)), func(t trial) bool { return math.IsNaN(m.of(t)) })
 				}
 				t := newThreshold(m, limit, of)
 				t.Workload = workload

@@ -1,14 +1,10 @@
 package measure_test
 
 import (
-	"bytes"
 	"fmt"
-	"math"
 	"slices"
 	"testing"
 
-	"heddle/harness/doc"
-	"heddle/harness/internal/golden"
 	"heddle/harness/measure"
 	"heddle/traces"
 )
@@ -43,32 +39,8 @@ func TestPredictions(t *testing.T) {
 	events = append(events, &traces.JobPredicted{T: 1e9, Job: "unknown", End: 5e9})
 	traces.Sort(events)
 	f := measure.Of(traces.Header{Format: 1, Origin: "recorded"}, slices.Values(events))
-	var got []string
-	for _, p := range f.Predictions {
-		text := fmt.Sprintf("%s %.0f:", p.Job, p.TookMs/1000)
-		for _, x := range p.List {
-			text += fmt.Sprintf(" %d %.0f %.0f", x.DonePct, x.AtMs/1000, x.EndMs/1000)
-			if x.ErrorPct != nil {
-				text += fmt.Sprintf(" %+.0f%%", math.Round(*x.ErrorPct))
-			}
-		}
-		got = append(got, text)
-	}
-	want := []string{
-		"job_1_0000 100: 0 0 150 +50% 50 60 80 -50% 90 90 100 +0%",
-		"job_1_0002 100: 50 50 110 +20%",
-		"job_1_0003 -0: 0 0 50",
-		"job_1_0004 100: 90 100 100",
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("predictions\n%q, want\n%q", got, want)
-	}
 	if f.Summary().Predictions != nil {
 		t.Error("a summary has the predictions of each job")
 	}
-	var text bytes.Buffer
-	if err := doc.WriteText(&text, f.Doc(), false); err != nil {
-		t.Fatal(err)
-	}
-	golden.Check(t, "testdata/predictions.txt", text.Bytes())
+	checkDoc(t, "predictions", f)
 }
