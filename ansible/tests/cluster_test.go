@@ -99,9 +99,7 @@ func testReadme(t *testing.T, c *cluster) {
 		"heddle.cluster.collect":                lookAtCollected,
 	}
 	text, err := os.ReadFile("../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	_, text, _ = bytes.Cut(text, []byte("\n## A cluster of your own\n"))
 	text, _, _ = bytes.Cut(text, []byte("\n## "))
 	looked := 0
@@ -452,9 +450,7 @@ for host in "$@"; do
   openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=$host -keyout $host.key -out $host.csr
   openssl x509 -req -days 2 -CA ca.pem -CAkey ca.key -CAcreateserial -extfile $host.cnf -in $host.csr -out $host.pem
 done`
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.Mkdir(dir, 0o700))
 	cmd := exec.CommandContext(t.Context(), "bash", append([]string{"-c", script, "certificates"}, names...)...)
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -510,13 +506,9 @@ func testFaults(t *testing.T, c *cluster) {
 // copies jar by jar.
 func testJars(t *testing.T, c *cluster) {
 	dir := filepath.Join(c.dir, "jars")
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.Mkdir(dir, 0o755))
 	jars, tools, err := lab.Jars(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	c.run(t, "bash", "-c", `cp "$1"/*.jar "$2"/*.jar "$3" && cd "$3" && sha256sum *.jar >"$3.sha256"`, "jars", jars, tools, dir)
 	write(t, filepath.Join(c.inventory, "group_vars/all/jars.yml"), fmt.Sprintf("hadoop_archive: \"\"\nhadoop_jars: %s\nhadoop_jars_sha256: %s.sha256\n", dir, dir))
 	before := c.on(t, "harness", "readlink /opt/hadoop")
@@ -525,9 +517,7 @@ func testJars(t *testing.T, c *cluster) {
 	if out, err := c.tryPlay("site", "--limit", "harness", "--skip-tags", "labels"); err == nil || !strings.Contains(out, "unlisted.jar in ") {
 		t.Errorf("a jar that is not listed: error %v\n%s", err, out)
 	}
-	if err := os.Remove(filepath.Join(dir, "unlisted.jar")); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.Remove(filepath.Join(dir, "unlisted.jar")))
 	c.play(t, "site", "--limit", "harness", "--skip-tags", "labels")
 	if after := c.on(t, "harness", "readlink /opt/hadoop"); after == before {
 		t.Errorf("the harness host still uses %s", after)
@@ -553,9 +543,7 @@ func newCluster(t *testing.T) *cluster {
 	if err == nil {
 		err = os.Symlink(tree, filepath.Join(c.dir, "ansible"))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	c.archive, c.sum = archiveOf(t, c.dir)
 	c.bringUp(t, hosts.Default())
 	return c
@@ -578,9 +566,7 @@ func begin(t *testing.T, programs ...string) *cluster {
 	c := &cluster{dir: t.TempDir()}
 	c.inventory = filepath.Join(c.dir, "blue")
 	program, err := os.ReadFile(labtest.Binary(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	c.binary = filepath.Join(c.dir, "heddle") // other tests build theirs anew while playbooks install this one
 	write(t, c.binary, string(program))
 	write(t, filepath.Join(c.dir, "password"), password)
@@ -593,9 +579,7 @@ func (c *cluster) edit(t *testing.T) {
 	t.Helper()
 	for from, to := range map[string]string{"testdata/inventory.yml": "hosts.yml", c.hosts.Inventory(): "ssh.yml"} {
 		text, err := os.ReadFile(from)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		write(t, filepath.Join(c.inventory, to), string(text))
 	}
 	write(t, filepath.Join(c.inventory, "group_vars/all/files.yml"),
@@ -622,9 +606,7 @@ func archiveOf(t *testing.T, dir string) (path, sum string) {
 		return path, pack(t, path, nil)
 	}
 	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	defer file.Close()
 	hash := sha256.New()
 	if _, err := io.Copy(hash, file); err != nil {
@@ -638,13 +620,9 @@ func archiveOf(t *testing.T, dir string) (path, sum string) {
 func pack(t *testing.T, path string, library []byte) string {
 	t.Helper()
 	jars, tools, err := lab.Jars(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	file, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	defer file.Close()
 	sum := sha256.New()
 	archive := tar.NewWriter(io.MultiWriter(file, sum))
@@ -653,9 +631,7 @@ func pack(t *testing.T, path string, library []byte) string {
 		if err == nil {
 			_, err = archive.Write(data)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 	}
 	if library != nil {
 		add("lib/native/libhadoop.so", library)
@@ -674,15 +650,11 @@ func pack(t *testing.T, path string, library []byte) string {
 				to = "tools/lib"
 			}
 			data, err := os.ReadFile(jar)
-			if err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, err)
 			add("share/hadoop/"+to+"/"+name, data)
 		}
 	}
-	if err := archive.Close(); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, archive.Close())
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
@@ -690,9 +662,7 @@ func pack(t *testing.T, path string, library []byte) string {
 func (c *cluster) setProperty(t *testing.T, line string) {
 	t.Helper()
 	text, err := os.ReadFile("testdata/main.yml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	if line != "" {
 		line = "    " + line + "\n"
 	}
@@ -864,10 +834,13 @@ func find(value any, visit func(string, any)) {
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+	mustDo(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	mustDo(t, os.WriteFile(path, []byte(text), 0o600))
+}
+
+func mustDo(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
 		t.Fatal(err)
 	}
 }

@@ -31,9 +31,7 @@ func TestClusterFile(t *testing.T) {
 			made := filepath.Join(t.TempDir(), "made.yaml")
 			play := filepath.Join(t.TempDir(), "play.yml")
 			role, err := filepath.Abs("../roles/harness")
-			if err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, err)
 			write(t, play, `
 - hosts: harness
   connection: local

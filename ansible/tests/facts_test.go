@@ -18,9 +18,7 @@ func play(t *testing.T, vars, tasks string) (string, error) {
 		t.Skipf("%v: install what ansible/tests/requirements.txt lists", err)
 	}
 	roles, err := filepath.Abs("../roles")
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	book := filepath.Join(t.TempDir(), "play.yml")
 	write(t, book, "- hosts: localhost\n  connection: local\n  gather_facts: false\n  vars: {ansible_python_interpreter: '{{ ansible_playbook_python }}', roles: "+roles+", "+vars+"}\n  tasks:\n"+tasks)
 	cmd := exec.CommandContext(t.Context(), "ansible-playbook", "-i", "localhost,", book)

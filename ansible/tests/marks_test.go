@@ -58,9 +58,7 @@ workers: {hosts: {%[1]s: }}
 harness: {hosts: {%s: }}
 `, master, names[len(names)-1]))
 	ssh, err := os.ReadFile(c.hosts.Inventory())
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	write(t, filepath.Join(c.inventory, "ssh.yml"), string(ssh))
 	c.run(t, "ansible-galaxy", "collection", "install", "..", "-p", filepath.Join(c.dir, "collections"))
 	return c

@@ -82,9 +82,7 @@ func pythonOfAnsible(t *testing.T) string {
 		t.Skipf("%v: install what ansible/tests/requirements.txt lists", err)
 	}
 	python, err := filepath.EvalSymlinks(filepath.Dir(program))
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	return filepath.Join(python, "python3")
 }
 
@@ -92,9 +90,7 @@ func runModule(t *testing.T, python string, args map[string]any) map[string]any 
 	t.Helper()
 	args["_ansible_remote_tmp"] = t.TempDir()
 	input, err := json.Marshal(map[string]any{"ANSIBLE_MODULE_ARGS": args})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	cmd := exec.CommandContext(t.Context(), python, "../plugins/modules/hadoop_properties.py")
 	cmd.Stdin = strings.NewReader(string(input))
 	out, err := cmd.Output() // it ends with 1 where it fails, and prints the result all the same
@@ -108,8 +104,6 @@ func runModule(t *testing.T, python string, args map[string]any) map[string]any 
 func read(t *testing.T, path string) string {
 	t.Helper()
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	return string(data)
 }

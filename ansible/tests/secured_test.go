@@ -91,9 +91,7 @@ func newSecured(t *testing.T) *cluster {
     harness: {hosts: {harness: }}
 `)
 	ssh, err := os.ReadFile(c.hosts.Inventory())
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	write(t, filepath.Join(c.inventory, "ssh.yml"), string(ssh))
 	write(t, filepath.Join(c.inventory, "group_vars/all/files.yml"), fmt.Sprintf(`heddle_binary: %s
 hadoop_archive: %s
@@ -156,12 +154,8 @@ func (c *cluster) startKDC(t *testing.T) {
 	c.put(t, "kdc", "/run/kdc.sh", kdcScript)
 	c.on(t, "kdc", "bash /run/kdc.sh")
 	packed, err := c.hosts.Command(t.Context(), "kdc", "tar -C /var/lib/kdc -c keytabs").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(c.inventory, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
+	mustDo(t, os.MkdirAll(c.inventory, 0o755))
 	unpack := exec.CommandContext(t.Context(), "tar", "-C", c.inventory, "-x")
 	unpack.Stdin = bytes.NewReader(packed)
 	if out, err := unpack.CombinedOutput(); err != nil {
@@ -178,9 +172,7 @@ func (c *cluster) startKDC(t *testing.T) {
 func nativeLibrary(t *testing.T) []byte {
 	t.Helper()
 	pinned, err := os.ReadFile("../../harness/lab/hadoop/native.sha256")
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	sum, name, _ := strings.Cut(strings.TrimSpace(string(pinned)), "  ")
 	version := strings.TrimSuffix(strings.TrimPrefix(name, "hadoop-apache-"), ".jar")
 	dir := t.TempDir()
@@ -190,24 +182,18 @@ func nativeLibrary(t *testing.T) []byte {
 		t.Fatalf("fetch Hadoop's native library: %v\n%s", err, out)
 	}
 	jar, err := os.ReadFile(filepath.Join(dir, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	if got := sha256.Sum256(jar); hex.EncodeToString(got[:]) != sum {
 		t.Fatalf("%s has the SHA-256 %x, want %s", name, got, sum)
 	}
 	files, err := zip.NewReader(bytes.NewReader(jar), int64(len(jar)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	arch := map[string]string{"arm64": "aarch64"}[runtime.GOARCH]
 	if arch == "" {
 		arch = runtime.GOARCH
 	}
 	library, err := fs.ReadFile(files, "nativelib/Linux-"+arch+"/libhadoop.so")
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	return library
 }
 
@@ -321,7 +307,5 @@ func testNoKey(t *testing.T, c *cluster) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 }

@@ -82,9 +82,7 @@ func (f *fakeHDFS) RemoveAll(ctx context.Context, name string) error {
 func (f *fakeHDFS) tree(t testing.TB, folder string) (list []string) {
 	t.Helper()
 	entries, err := f.List(context.Background(), folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	for _, e := range entries {
 		if e.Path == lease.Root {
 			continue
@@ -148,9 +146,7 @@ func (w *world) theirs(t testing.TB) {
 		"/heddle/hibench/1GiB/Wordcount/Input/part-0": "", "/heddle/trace/output/heddle-lab1-0123456789abcdef-1/part": "",
 		staging + "/job_1_0001/job.xml": jobXML("nightly"), staging + "/job_1_0002/job.split": "", staging + "/job_1_0003/job.xml": "not XML",
 	} {
-		if err := w.write(t.Context(), name, content); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, w.write(t.Context(), name, content))
 	}
 	hours := func(string, int, int) (time.Duration, bool) { return 100 * time.Hour, false }
 	if _, err := w.yarn.Submit(yarntest.Job{Tags: "nightly", Maps: make([][]string, 1), Run: hours}); err != nil {
@@ -185,9 +181,7 @@ func (w *world) submit(ctx context.Context, h *Hold) error {
 func (w *world) unfinishedApps(t testing.TB) (tags []string) {
 	t.Helper()
 	apps, err := unfinishedApps(context.Background(), w.rm)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	for _, a := range apps {
 		tags = append(tags, a.Tags)
 	}
@@ -207,9 +201,7 @@ func (w *world) rest(t testing.TB) []string {
 		list = append(list, "pool "+pool)
 	}
 	nodes, err := w.rm.Nodes(context.Background(), "RUNNING")
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	for _, n := range nodes {
 		list = append(list, "runs "+n.Host)
 	}

@@ -59,16 +59,10 @@ func TestFaultyCalls(t *testing.T) {
 func TestLabelRemovedMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
-		if err := w.rm.ReplaceLabels(t.Context(), map[string]string{node1: "a07"}); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, w.rm.ReplaceLabels(t.Context(), map[string]string{node1: "a07"}))
 		h := take(t, w)
-		if err := h.ReplaceLabels(t.Context(), map[string]string{node1: "idle"}); err != nil {
-			t.Fatal(err)
-		}
-		if err := w.rm.RemoveLabels(t.Context(), "a07"); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, h.ReplaceLabels(t.Context(), map[string]string{node1: "idle"}))
+		mustDo(t, w.rm.RemoveLabels(t.Context(), "a07"))
 		r, err := h.Release(t.Context())
 		if err != nil || r.Err() != nil || len(r.Kept) != 1 {
 			t.Errorf("%+v, %v", r, err)
@@ -84,12 +78,8 @@ func TestAddedLabelInUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		h := take(t, w)
-		if err := h.AddLabels(t.Context(), "m01", "m02", "m03"); err != nil {
-			t.Fatal(err)
-		}
-		if err := w.rm.ReplaceLabels(t.Context(), map[string]string{node1: "m01"}); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, h.AddLabels(t.Context(), "m01", "m02", "m03"))
+		mustDo(t, w.rm.ReplaceLabels(t.Context(), map[string]string{node1: "m01"}))
 		if _, err := w.yarn.Submit(yarntest.Job{MapLabel: "m02", Maps: make([][]string, 1)}); err != nil {
 			t.Fatal(err)
 		}

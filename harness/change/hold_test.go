@@ -60,9 +60,7 @@ func (w *world) state(t testing.TB) state {
 	var err error
 	check := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 	}
 	s.LabelOf, err = nodesToLabels(ctx, w.rm)
 	check(err)
@@ -95,9 +93,7 @@ func (h *Hold) die() {
 func take(t testing.TB, w *world) *Hold {
 	t.Helper()
 	h, err := Take(t.Context(), w.cluster(), Options{Purpose: "test"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	return h
 }
 
@@ -135,18 +131,14 @@ func steer(t testing.TB, h *Hold, app string) {
 			{Queue: "root.a", Settings: map[string]string{"accessible-node-labels.m00.capacity": "10"}},
 		}}),
 	} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 	}
 }
 
 // longJob runs through every test, unlabelled.
 func (w *world) longJob(t testing.TB) string {
 	app, err := w.yarn.Submit(yarntest.Job{Priority: 3, Maps: [][]string{{"r2n1"}}, Run: func(string, int, int) (time.Duration, bool) { return time.Hour, false }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	return app
 }
 
@@ -177,9 +169,7 @@ func TestEndApps(t *testing.T) {
 		w := newWorld()
 		w.theirs(t)
 		h := take(t, w)
-		if err := w.submit(t.Context(), h); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, w.submit(t.Context(), h))
 		var ours string
 		for _, tag := range w.unfinishedApps(t) {
 			if base, ok := strings.CutSuffix(tag, "-1"); ok {
@@ -191,9 +181,7 @@ func TestEndApps(t *testing.T) {
 			{[]string{ours + "-2", ours + "-prep"}, []string{"nightly"}},
 			{[]string{"nightly"}, []string{"nightly"}}, // heddle gives no such tag
 		} {
-			if err := h.EndApps(t.Context(), c.end...); err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, h.EndApps(t.Context(), c.end...))
 			if got := w.unfinishedApps(t); !slices.Equal(got, c.rest) {
 				t.Errorf("after the end of %q unfinished are %q, want %q", c.end, got, c.rest)
 			}

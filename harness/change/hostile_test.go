@@ -19,9 +19,7 @@ func (w *world) forge(t testing.TB, changes ...Change) {
 	t.Helper()
 	h := take(t, w)
 	data := encode(changes)
-	if err := w.files.Create(t.Context(), lease.Folder(h.Epoch())+"/note-000009", data); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, w.files.Create(t.Context(), lease.Folder(h.Epoch())+"/note-000009", data))
 	h.die()
 }
 
@@ -73,16 +71,12 @@ func TestHostileJournal(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld()
 				w.theirs(t)
-				if err := w.rm.ReplaceLabels(t.Context(), map[string]string{node1: "gpu"}); err != nil {
-					t.Fatal(err)
-				}
+				mustDo(t, w.rm.ReplaceLabels(t.Context(), map[string]string{node1: "gpu"}))
 				before := w.foreign(t)
 				w.forge(t, c)
 				ran := w.faults.ran
 				r, err := Restore(t.Context(), w.cluster(), RestoreOptions{})
-				if err != nil {
-					t.Fatal(err)
-				}
+				mustDo(t, err)
 				if len(r.Back) > 0 || w.faults.ran != ran {
 					t.Errorf("undone: %+v; %d commands ran", r.Back, w.faults.ran-ran)
 				}
@@ -130,9 +124,7 @@ func TestManyNotes(t *testing.T) {
 		}
 		w.hdfs.pools["heddle-cache-lab1-0000000000000007"] = true
 		h := take(t, w)
-		if err := h.noteAll(t.Context(), list...); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, h.noteAll(t.Context(), list...))
 		h.die()
 		names, err := w.files.Names(t.Context(), lease.Folder(h.Epoch()))
 		for _, name := range names {

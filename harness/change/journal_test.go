@@ -83,9 +83,7 @@ func TestUnknownKind(t *testing.T) {
 		w := newWorld()
 		h := take(t, w)
 		line := []byte(`{"kind":"splitFile","name":"/staging/x","blocks":[1,2]}`)
-		if err := h.note(t.Context(), []Change{{Kind: "splitFile", Name: "/staging/x", line: line}}); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, h.note(t.Context(), []Change{{Kind: "splitFile", Name: "/staging/x", line: line}}))
 		r, err := h.Release(t.Context())
 		if err != nil || len(r.Left) != 1 || r.Err() == nil {
 			t.Errorf("%+v, %v", r, err)
@@ -101,9 +99,7 @@ func TestUnknownKind(t *testing.T) {
 func TestRunFolderCopyStaysThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, folder, outside := newWorld(), t.TempDir(), filepath.Join(t.TempDir(), "new")
-		if err := os.Symlink(outside, filepath.Join(folder, journalFile)); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, os.Symlink(outside, filepath.Join(folder, journalFile)))
 		if _, err := Take(t.Context(), w.cluster(), Options{Folder: folder}); err == nil {
 			t.Error("the journal's copy is written through a link")
 		}
@@ -112,9 +108,7 @@ func TestRunFolderCopyStaysThere(t *testing.T) {
 		}
 		folder = t.TempDir()
 		h, err := Take(t.Context(), w.cluster(), Options{Folder: folder})
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		defer h.die()
 		if info, err := os.Stat(filepath.Join(folder, journalFile)); err != nil || info.Mode() != 0o600 {
 			t.Errorf("%v, %v; want mode 0600", info, err)
@@ -130,15 +124,11 @@ func TestRunFolderCopy(t *testing.T) {
 		before := w.state(t)
 		folder := t.TempDir()
 		h, err := Take(t.Context(), w.cluster(), Options{Folder: folder})
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		steer(t, h, app)
 		h.die()
 		f, err := os.OpenFile(filepath.Join(folder, journalFile), os.O_APPEND|os.O_WRONLY, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		_, err = f.WriteString("1234abcd {\"kin") // the crash came while writing
 		if err != nil || f.Close() != nil {
 			t.Fatal(err)
@@ -165,20 +155,14 @@ func TestDamagedCopy(t *testing.T) {
 		app := w.longJob(t)
 		folder := t.TempDir()
 		h, err := Take(t.Context(), w.cluster(), Options{Folder: folder})
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		steer(t, h, app)
 		h.die()
 		name := filepath.Join(folder, journalFile)
 		data, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		data[len(data)/2] ^= 1
-		if err := os.WriteFile(name, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, os.WriteFile(name, data, 0o600))
 		o := RestoreOptions{Options: Options{Folder: folder}}
 		if _, err := Restore(t.Context(), w.cluster(), o); !errors.Is(err, runs.ErrDamaged) || !strings.Contains(err.Error(), name) {
 			t.Errorf("error %v, want %v with the file", err, runs.ErrDamaged)

@@ -143,13 +143,9 @@ func TestKills(t *testing.T) {
 	l := labtest.Own(t, fmt.Sprintf("kills-%d", seed), func(c *lab.Config) { c.NodeExpiry = units.Duration(15 * time.Second) })
 	file := l.Cluster()
 	to, err := clients.To(&file, clients.Patience{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	defer to.Close()
-	if err := to.HDFS.WriteFile(ctx, killInput, strings.NewReader("a line\n"), hdfs.WriteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, to.HDFS.WriteFile(ctx, killInput, strings.NewReader("a line\n"), hdfs.WriteOptions{}))
 	if _, err := submit.New(ctx, to); err != nil { // shares a jar, which stays
 		t.Fatal(err)
 	}
@@ -167,12 +163,8 @@ func TestKills(t *testing.T) {
 		var said bytes.Buffer
 		victim.Stderr = &said
 		out, err := victim.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := victim.Start(); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
+		mustDo(t, victim.Start())
 		line, err := bufio.NewReader(out).ReadString('\n')
 		if err != nil || line != "changing\n" {
 			_ = victim.Process.Kill()
@@ -184,9 +176,7 @@ func TestKills(t *testing.T) {
 		_ = victim.Wait() // killed
 		killed := time.Now()
 		journal, err := ReadJournal(ctx, y.cluster.Files)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		for _, c := range journal.Changes {
 			kinds[c.Kind]++
 		}
@@ -250,9 +240,7 @@ func (y *yard) whole(t *testing.T, to *clients.Clients) (w whole) {
 	w = whole{State: y.state(), Groups: map[string]string{}, Links: map[string]string{}}
 	check := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 	}
 	nodes, err := to.RM.Nodes(ctx, "RUNNING")
 	check(err)

@@ -97,29 +97,21 @@ func journalIsTheUsersAlone(t *testing.T, l *lab.Lab) {
 	t.Helper()
 	cfg := l.Cluster()
 	cluster, err := Connect(&cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	defer cluster.Close()
 	client, err := hdfs.New(hdfs.Options{NameNodes: cfg.NameNodes, User: cfg.User, DialContext: cfg.DialContext()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	defer client.Close()
 	seen := 0
 	var look func(name string)
 	look = func(name string) {
 		info, err := client.Stat(t.Context(), name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		want := fs.FileMode(0o600)
 		if info.Dir {
 			want = 0o700
 			names, err := client.Names(t.Context(), name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, err)
 			for _, below := range names {
 				look(name + "/" + below)
 			}
@@ -163,14 +155,10 @@ func TestLab(t *testing.T) {
 	t.Run("paused harness", func(t *testing.T) {
 		labtest.Long(t)
 		h := y.start(t)
-		if err := h.cmd.Process.Signal(unix.SIGSTOP); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, h.cmd.Process.Signal(unix.SIGSTOP))
 		y.restore(t)
 		y.same(t, before)
-		if err := h.cmd.Process.Signal(unix.SIGCONT); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, h.cmd.Process.Signal(unix.SIGCONT))
 		_ = h.cmd.Wait()
 		if said := h.stderr.String(); !strings.Contains(said, lease.ErrLost.Error()) {
 			t.Errorf("the harness said %q when it went on, want that its hold is lost", said)
@@ -180,18 +168,14 @@ func TestLab(t *testing.T) {
 	t.Run("NameNode down", func(t *testing.T) {
 		labtest.Long(t)
 		h := y.start(t)
-		if err := l.Kill(ctx, "master", "namenode", unix.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, l.Kill(ctx, "master", "namenode", unix.SIGKILL))
 		cut := time.Now()
 		_ = h.cmd.Wait()
 		t.Logf("the harness stopped %v after the NameNode", time.Since(cut).Round(time.Second))
 		if said := h.stderr.String(); !strings.Contains(said, lease.ErrLost.Error()) {
 			t.Errorf("the harness said %q, want that its hold is lost", said)
 		}
-		if err := l.Start(ctx, "master", "namenode"); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, l.Start(ctx, "master", "namenode"))
 		y.waitFor("the NameNode to let us restore", func() bool {
 			_, err := y.heddle("restore")
 			return err == nil
@@ -224,22 +208,16 @@ func TestLab(t *testing.T) {
 	t.Run("killed harness and ResourceManager", func(t *testing.T) {
 		labtest.Long(t)
 		kill := y.harness(t)
-		if err := l.Kill(ctx, "master", "resourcemanager", unix.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, l.Kill(ctx, "master", "resourcemanager", unix.SIGKILL))
 		kill()
-		if err := l.Start(ctx, "master", "resourcemanager"); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, l.Start(ctx, "master", "resourcemanager"))
 		y.restore(t)
 		y.same(t, before)
 	})
 	t.Run("killed harness and a node that is down", func(t *testing.T) {
 		labtest.Long(t)
 		kill := y.harness(t)
-		if err := l.Kill(ctx, "r2n2", "nodemanager", unix.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, l.Kill(ctx, "r2n2", "nodemanager", unix.SIGKILL))
 		kill()
 		y.waitFor("r2n2 to be lost", func() bool {
 			nodes, err := y.cluster.RM.Nodes(ctx, "LOST")
@@ -247,9 +225,7 @@ func TestLab(t *testing.T) {
 		})
 		out, err := y.heddle("restore", "--json")
 		t.Logf("restore with r2n2 down: %v\n%s", err, out)
-		if err := l.Start(ctx, "r2n2", "nodemanager"); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, l.Start(ctx, "r2n2", "nodemanager"))
 		y.waitFor("r2n2 to be back", func() bool {
 			nodes, err := y.cluster.RM.Nodes(ctx, "RUNNING")
 			return err == nil && len(nodes) == len(before.Size)
@@ -263,14 +239,10 @@ func TestLab(t *testing.T) {
 		for range 2 {
 			dog := exec.Command(y.binary, "agent", "--watchdog", "--cluster", l.ClusterFile(), "--listen", "127.0.0.1:0", "--token-file", filepath.Join(t.TempDir(), "token"))
 			token := dog.Args[len(dog.Args)-1]
-			if err := os.WriteFile(token, []byte(strings.Repeat("ab", 32)+"\n"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, os.WriteFile(token, []byte(strings.Repeat("ab", 32)+"\n"), 0o600))
 			var log bytes.Buffer
 			dog.Stderr = &log
-			if err := dog.Start(); err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, dog.Start())
 			t.Cleanup(func() {
 				_ = dog.Process.Signal(unix.SIGTERM)
 				_ = dog.Wait()
@@ -316,9 +288,7 @@ type yard struct {
 func newYard(ctx context.Context, t *testing.T, l *lab.Lab) *yard {
 	file := l.Cluster()
 	cluster, err := Connect(&file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	t.Cleanup(cluster.Close)
 	if _, err := cluster.RM.WaitActive(ctx, 5); err != nil {
 		t.Fatal(err)
@@ -353,12 +323,8 @@ func (y *yard) start(t *testing.T) *steerer {
 	h.cmd.Env = append(os.Environ(), steerEnv+"="+y.lab.ClusterFile())
 	h.cmd.Stderr = &h.stderr
 	out, err := h.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := h.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
+	mustDo(t, h.cmd.Start())
 	t.Cleanup(h.kill)
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "steering\n" {
 		t.Fatalf("the harness said %q, %v", line, err)
@@ -392,9 +358,7 @@ func (y *yard) restore(t *testing.T) Report {
 		t.Fatalf("restore: %v\n%s%s", err, stderr.String(), out)
 	}
 	var r Report
-	if err := json.Unmarshal(out, &r); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, json.Unmarshal(out, &r))
 	t.Logf("restored in %v: %d put back, %d as before, %d kept", time.Since(start).Round(time.Second/10), len(r.Back), len(r.Same), len(r.Kept))
 	return r
 }
@@ -407,9 +371,7 @@ func (y *yard) job(ctx context.Context, t *testing.T, settings ...string) (wait 
 	cmd := y.lab.Command(ctx, "master", args...)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, cmd.Start())
 	return func() string {
 		_ = cmd.Wait()
 		return out.String()
@@ -426,5 +388,12 @@ func (y *yard) waitFor(what string, done func() bool) {
 		case <-limit:
 			y.t.Fatal("waited too long for " + what)
 		}
+	}
+}
+
+func mustDo(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

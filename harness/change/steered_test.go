@@ -51,9 +51,7 @@ func TestCutOffHolderStops(t *testing.T) {
 				net := &cutOff{Files: w.files, hang: hang}
 				c.Files = net
 				h, err := Take(t.Context(), c, Options{})
-				if err != nil {
-					t.Fatal(err)
-				}
+				mustDo(t, err)
 				steer(t, h, app)
 				pass(12 * time.Second)
 				net.cut.Store(true)
@@ -95,9 +93,7 @@ func TestReleaseAfterLoss(t *testing.T) {
 		net := &cutOff{Files: w.files}
 		c.Files = net
 		h, err := Take(t.Context(), c, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		steer(t, h, app)
 		net.cut.Store(true)
 		<-h.Context().Done()
@@ -121,9 +117,7 @@ func TestCancelledSteeringIsReleased(t *testing.T) {
 		before := w.state(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		h, err := Take(ctx, w.cluster(), Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		steer(t, h, app)
 		cancel()
 		pass(time.Minute)
@@ -149,12 +143,8 @@ func TestWatchdogs(t *testing.T) {
 			dogs.Go(func() { Watch(ctx, w.cluster(), "watchdog", log) })
 		}
 		h := take(t, w)
-		if err := h.ReplaceLabels(ctx, map[string]string{node1: "idle", node2: "m00"}); err != nil {
-			t.Fatal(err)
-		}
-		if err := h.SetNodeResource(ctx, node2, w.state(t).Size[node1]); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, h.ReplaceLabels(ctx, map[string]string{node1: "idle", node2: "m00"}))
+		mustDo(t, h.SetNodeResource(ctx, node2, w.state(t).Size[node1]))
 		pass(5 * time.Minute)
 		if err := h.Alive(); err != nil {
 			t.Fatalf("watchdogs took a live hold: %v", err)
@@ -211,18 +201,14 @@ func TestSizesAreNotedFirst(t *testing.T) {
 		w := newWorld()
 		before := w.state(t)
 		h := take(t, w)
-		if err := h.NoteSizes(t.Context(), node1, node2); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, h.NoteSizes(t.Context(), node1, node2))
 		if !h.noted(key{kind: NodeResource, name: node1}) || !h.noted(key{kind: NodeResource, name: node2}) {
 			t.Error("the sizes are not noted")
 		}
 		if err := h.NoteSizes(t.Context(), "nobody:1"); err == nil {
 			t.Error("the size of an unknown node was noted")
 		}
-		if err := h.SetNodeResource(t.Context(), node2, yarnclient.Resource{VCores: 1}); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, h.SetNodeResource(t.Context(), node2, yarnclient.Resource{VCores: 1}))
 		h.die()
 		pass(time.Minute)
 		r, err := Restore(t.Context(), w.cluster(), RestoreOptions{})
@@ -237,15 +223,11 @@ func TestSizesAreNotedFirst(t *testing.T) {
 func TestFirstTouchDuringStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
-		if err := w.rm.ReplaceLabels(t.Context(), map[string]string{node1: "a07"}); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, w.rm.ReplaceLabels(t.Context(), map[string]string{node1: "a07"}))
 		before := w.state(t)
 		h := take(t, w)
 		w.yarn.RestartRM(0, 5*time.Second)
-		if err := h.ReplaceLabels(t.Context(), map[string]string{node1: "idle"}); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, h.ReplaceLabels(t.Context(), map[string]string{node1: "idle"}))
 		if _, err := h.Release(t.Context()); err != nil {
 			t.Error(err)
 		}
@@ -269,15 +251,11 @@ func TestSteeredJobsEnd(t *testing.T) {
 				var apps []string
 				for range 2 {
 					app, err := w.yarn.Submit(yarntest.Job{MapLabel: "m00", ReduceLabel: "r00", Maps: make([][]string, 20), Reduces: 2, Slowstart: 1})
-					if err != nil {
-						t.Fatal(err)
-					}
+					mustDo(t, err)
 					apps = append(apps, app)
 				}
 				pass(2 * time.Second) // their masters run, unlabelled
-				if err := h.ReplaceLabels(t.Context(), all); err != nil {
-					t.Fatal(err)
-				}
+				mustDo(t, h.ReplaceLabels(t.Context(), all))
 				h.die()
 				r, err := Restore(t.Context(), w.cluster(), RestoreOptions{Drain: drain})
 				if err != nil || r.Err() != nil {
@@ -316,15 +294,11 @@ func TestHeldMastersStart(t *testing.T) {
 				if noted {
 					all["master:45454"] = "am"
 				}
-				if err := h.ReplaceLabels(t.Context(), all); err != nil {
-					t.Fatal(err)
-				}
+				mustDo(t, h.ReplaceLabels(t.Context(), all))
 				var apps []string
 				for _, number := range []string{"00", "01"} {
 					app, err := w.yarn.Submit(yarntest.Job{AMLabel: "a" + number, MapLabel: "m" + number, ReduceLabel: "r" + number, Maps: make([][]string, 6), Reduces: 1})
-					if err != nil {
-						t.Fatal(err)
-					}
+					mustDo(t, err)
 					apps = append(apps, app)
 				}
 				h.die()
@@ -372,9 +346,7 @@ func TestPrepare(t *testing.T) {
 		}
 		// A hold, and a restore of one, leave it.
 		h := take(t, w)
-		if err := h.ReplaceLabels(t.Context(), map[string]string{node1: "m01"}); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, h.ReplaceLabels(t.Context(), map[string]string{node1: "m01"}))
 		h.die()
 		if _, err := Restore(t.Context(), w.cluster(), RestoreOptions{}); err != nil {
 			t.Fatal(err)
@@ -406,9 +378,7 @@ func TestPrepareTakesTheMastersLabelAsItIs(t *testing.T) {
 			return yarnclient.QueueSettings{Queue: queue, Settings: map[string]string{"accessible-node-labels.masters.capacity": percent}}
 		}
 		change := yarnclient.SchedulerChange{Update: []yarnclient.QueueSettings{part("root", "100.0"), part("root.default", "40")}}
-		if err := w.rm.SetSchedulerConf(t.Context(), change); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, w.rm.SetSchedulerConf(t.Context(), change))
 		p, err := Prepare(t.Context(), w.cluster(), PrepareOptions{Triples: 1, DryRun: true})
 		if d := cmp.Diff([]string{"idle", "a00", "m00", "r00"}, p.Labels); err != nil || d != "" {
 			t.Errorf("%v %s", err, d)

@@ -54,9 +54,7 @@ func TestText(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var b strings.Builder
-			if err := write(&b); err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, write(&b))
 			golden.Check(t, "testdata/"+name+".golden", b.String())
 		})
 	}

@@ -49,9 +49,7 @@ func TestBadFile(t *testing.T) {
 	c := good()
 	c.Agents = []config.Agent{{Node: "n1", URL: "http://n1:9177", TokenFile: filepath.Join(t.TempDir(), "none")}}
 	to, err := To(&c, Patience{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	defer to.Close()
 	if _, err := to.Answers(t.Context()); !errors.Is(err, ErrBadFile) || !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "agent of n1") {
 		t.Errorf("a token that is missing: %v", err)
@@ -74,9 +72,7 @@ func TestAwaitAnswers(t *testing.T) {
 	c, err := To(&config.Cluster{
 		ResourceManagers: []string{s.URL}, HistoryServer: s.URL, NameNodes: []string{hdfstest.Start(t).Address}, User: "me",
 	}, Patience{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	t.Cleanup(func() { c.Close() })
 	away.Store(2)
 	if err := c.AwaitAnswers(t.Context(), time.Minute); err != nil || calls.Load() != 3 {

@@ -18,9 +18,7 @@ import (
 // and some that do not allow it.
 func TestDropCaches(t *testing.T) {
 	token := filepath.Join(t.TempDir(), "token")
-	if err := os.WriteFile(token, []byte("a-token-of-an-agent-for-tests-only"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.WriteFile(token, []byte("a-token-of-an-agent-for-tests-only"), 0o600))
 	const ok, forbidden, broken, gone = 200, 403, 500, 0
 	for _, x := range []struct {
 		name     string
@@ -48,9 +46,7 @@ func TestDropCaches(t *testing.T) {
 					s.Close()
 				}
 				client, err := agent.NewClient(agent.ClientOptions{URL: s.URL, TokenFile: token})
-				if err != nil {
-					t.Fatal(err)
-				}
+				mustDo(t, err)
 				defer client.Close()
 				c.Agents = append(c.Agents, Agent{Node: fmt.Sprintf("n%d", i), Client: client})
 			}

@@ -38,9 +38,7 @@ func TestHungKDC(t *testing.T) {
 				NameNodes: []string{hdfstest.Start(t).Address}, Security: config.SecurityKerberos,
 				Kerberos: &config.Kerberos{Conf: kdc.Conf, Principal: "alice", Keytab: kdc.Keytab(t, "alice", ""), NameNode: "nn/_HOST"},
 			}, Patience{Once: true, Call: time.Hour, Request: time.Hour})
-			if err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, err)
 			defer c.Close()
 			enough := errors.New("the user has waited enough")
 			ctx, end := context.WithCancelCause(t.Context())
@@ -73,9 +71,7 @@ func TestMasterBehindCA(t *testing.T) {
 		Name: "blue", User: "alice", ResourceManagers: []string{s.URL}, HistoryServer: s.URL, NameNodes: []string{"127.0.0.1:9"},
 		CA: write(t, t.TempDir()+"/ca.pem", ca, 0o644),
 	}, Patience{Once: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	defer c.Close()
 	if job, err := c.RM.AM("application_1_0001").Job(t.Context()); err != nil || job.ID != "job_1_0001" {
 		t.Errorf("%+v, %v", job, err)

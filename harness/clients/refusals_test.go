@@ -38,18 +38,14 @@ func TestRefusals(t *testing.T) {
 	dir := t.TempDir()
 	kdc := kdctest.Start(t, "alice", "bob", "HTTP/127.0.0.1", "nn/127.0.0.1")
 	away, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	away.Close()
 	conf := func(name, realm, kdc string) string {
 		return write(t, filepath.Join(dir, name), fmt.Sprintf("[libdefaults]\n default_realm = %s\n dns_lookup_kdc = false\n udp_preference_limit = 1\n[realms]\n %[1]s = {\n  kdc = %s\n }\n", realm, kdc), 0o600)
 	}
 	keytab := kdc.Keytab(t, "alice", "")
 	data, err := os.ReadFile(keytab)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	open := write(t, filepath.Join(dir, "open.keytab"), string(data), 0o644)
 	tickets := func(name, user string, ends time.Time) string {
 		path := filepath.Join(dir, name)
@@ -214,9 +210,7 @@ func misdeed(t *testing.T, name string) hdfstest.Misdeed {
 
 func write(t *testing.T, path, text string, mode os.FileMode) string {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), mode); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.WriteFile(path, []byte(text), mode))
 	return path
 }
 
@@ -224,18 +218,14 @@ func write(t *testing.T, path, text string, mode os.FileMode) string {
 func authority(t *testing.T) (ca string, issue func(ends time.Time, hosts ...string) tls.Certificate) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	of := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority"}, NotBefore: time.Now().Add(-48 * time.Hour), NotAfter: time.Now().Add(48 * time.Hour),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	}
 	make := func(c *x509.Certificate) []byte {
 		data, err := x509.CreateCertificate(rand.Reader, c, of, key.Public(), key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		return data
 	}
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: make(of)})), func(ends time.Time, hosts ...string) tls.Certificate {
@@ -251,5 +241,12 @@ func authority(t *testing.T) (ca string, issue func(ends time.Time, hosts ...str
 			}
 		}
 		return tls.Certificate{Certificate: [][]byte{make(c)}, PrivateKey: key}
+	}
+}
+
+func mustDo(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

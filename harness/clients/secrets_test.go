@@ -34,9 +34,7 @@ func TestSecrets(t *testing.T) {
 	}
 	for i, path := range []string{right, wrong} {
 		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		raw := data[len(data)-32:] // of AES 256
 		if bytes.Count(raw, []byte{0}) > 8 {
 			raw = data[len(data)-36 : len(data)-4] // before the version of four bytes
@@ -87,9 +85,7 @@ func TestSecrets(t *testing.T) {
 			Name: "blue", User: "alice", ResourceManagers: []string{x.url}, HistoryServer: x.url, NameNodes: []string{"127.0.0.1:9"}, Security: config.SecurityKerberos,
 			Kerberos: &config.Kerberos{Conf: kdc.Conf, Principal: x.principal, Keytab: x.keytab, NameNode: "nn/_HOST"},
 		}, Patience{Once: true, Call: time.Second})
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		for range 2 { // with a ticket, and with a cookie
 			for _, ask := range []func(context.Context) error{
 				func(ctx context.Context) error { _, err := c.RM.Info(ctx); return err },

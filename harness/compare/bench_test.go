@@ -13,7 +13,7 @@ import (
 // BenchmarkRuns compares a run of 10,000 trials: of ten models in two workloads.
 func BenchmarkRuns(b *testing.B) {
 	run, err := runs.Create(b.TempDir(), "large", runs.Manifest{World: runs.WorldSimulated})
-	check(b, err)
+	mustDo(b, err)
 	var list []results.Trial
 	for repeat := 1; repeat <= 500; repeat++ {
 		for _, workload := range []string{"sort", "join"} {
@@ -32,13 +32,13 @@ func BenchmarkRuns(b *testing.B) {
 			}
 		}
 	}
-	check(b, results.WriteTable(run, list))
-	check(b, run.End(nil))
+	mustDo(b, results.WriteTable(run, list))
+	mustDo(b, run.End(nil))
 	run.Close()
 	b.ResetTimer()
 	for b.Loop() {
 		r, err := Runs([]string{run.Dir}, Options{})
-		check(b, err)
+		mustDo(b, err)
 		if r.Models[0].Runs != 500 {
 			b.Fatalf("%d repeats of a model, want 500", r.Models[0].Runs)
 		}

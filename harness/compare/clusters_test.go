@@ -45,7 +45,7 @@ func TestUnlikeClusters(t *testing.T) {
 				dirs = append(dirs, m.in(t, filepath.Join(root, string(rune('a'+i)))))
 			}
 			r, err := Runs(dirs, makespan)
-			check(t, err)
+			mustDo(t, err)
 			rows := mapped(r.Models, func(m Model) string { return m.Model })
 			apart := !slices.Equal(rows, []string{"yarn"})
 			said := slices.ContainsFunc(r.Warnings, func(w string) bool { return c.want != "" && strings.Contains(w, c.want) })

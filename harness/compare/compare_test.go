@@ -110,17 +110,17 @@ func (m made) in(t *testing.T, dir string) string {
 		}
 	}
 	run, err := runs.Create(filepath.Dir(dir), filepath.Base(dir), runs.Manifest{Trials: plan, World: m.world, Cluster: m.cluster, Clusters: m.clusters})
-	check(t, err)
+	mustDo(t, err)
 	defer run.Close()
 	if m.file != "" {
-		check(t, run.WriteFile("cluster.yaml", []byte(m.file)))
+		mustDo(t, run.WriteFile("cluster.yaml", []byte(m.file)))
 	}
-	check(t, run.WriteFile("experiment.yaml", fmt.Appendf(nil, "models: %v\n", m.models)))
+	mustDo(t, run.WriteFile("experiment.yaml", fmt.Appendf(nil, "models: %v\n", m.models)))
 	for _, p := range todo {
 		active, err := run.Begin(p.name)
-		check(t, err)
+		mustDo(t, err)
 		if why, ok := m.failed[p.name]; ok {
-			check(t, active.Failed(errors.New(why)))
+			mustDo(t, active.Failed(errors.New(why)))
 			continue
 		}
 		seconds := m.seconds(p.repeat, p.workload, p.model)
@@ -132,7 +132,7 @@ func (m made) in(t *testing.T, dir string) string {
 		if m.mapCPU != nil {
 			counters.CPUMs = int64(1000 * m.mapCPU(p.repeat, p.workload, p.model))
 		}
-		check(t, tracefile.WriteFile(filepath.Join(active.Dir, "trace.heddle"), traces.Header{Format: traces.FormatVersion, Model: p.model}, append(events(traces.Node(filepath.Base(dir)), seconds, cached, counters), m.decisions(p.repeat, p.model)...)))
+		mustDo(t, tracefile.WriteFile(filepath.Join(active.Dir, "trace.heddle"), traces.Header{Format: traces.FormatVersion, Model: p.model}, append(events(traces.Node(filepath.Base(dir)), seconds, cached, counters), m.decisions(p.repeat, p.model)...)))
 		ms := int64(seconds * 1000)
 		result := results.Trial{
 			Name: p.name, Workload: p.workload, Model: p.model, Repeat: p.repeat, MakespanMs: ms,
@@ -147,16 +147,16 @@ func (m made) in(t *testing.T, dir string) string {
 			result.FailedJobs = append(result.FailedJobs, f)
 		}
 		data, err := json.Marshal(result)
-		check(t, err)
-		check(t, active.WriteFile("result.json", data))
-		check(t, active.Done())
+		mustDo(t, err)
+		mustDo(t, active.WriteFile("result.json", data))
+		mustDo(t, active.Done())
 	}
 	if len(run.Todo()) == 0 {
 		err = nil
 	} else {
 		err = errors.New("some trials failed")
 	}
-	check(t, run.End(err))
+	mustDo(t, run.End(err))
 	return dir
 }
 
@@ -211,7 +211,7 @@ func events(node traces.Node, seconds float64, cached int, counters traces.Count
 		&traces.AttemptFinished{T: at(1), Attempt: a, Outcome: traces.Succeeded, Counters: traces.NoCounters})
 }
 
-func check(t testing.TB, err error) {
+func mustDo(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -278,8 +278,8 @@ var makespan = Options{Metrics: []string{"makespan"}}
 func TestGolden(t *testing.T) {
 	if *golden.Update {
 		kept := filepath.Join("testdata", "run")
-		check(t, os.RemoveAll(kept))
-		check(t, os.MkdirAll("testdata", 0o755))
+		mustDo(t, os.RemoveAll(kept))
+		mustDo(t, os.MkdirAll("testdata", 0o755))
 		cases["one"].runs[0].in(t, kept)
 	}
 	for name, c := range cases {
@@ -290,7 +290,7 @@ func TestGolden(t *testing.T) {
 				dirs = append(dirs, m.in(t, filepath.Join(root, fmt.Sprintf("run%d", i+1))))
 			}
 			r, err := Runs(dirs, c.options)
-			check(t, err)
+			mustDo(t, err)
 			var text, lines bytes.Buffer
 			d := r.Doc()
 			for _, part := range d { // before lines are broken, which depends on the length of paths
@@ -300,10 +300,10 @@ func TestGolden(t *testing.T) {
 					}
 				}
 			}
-			check(t, doc.WriteText(&text, d, false))
-			check(t, r.WriteBenchmarks(&lines))
+			mustDo(t, doc.WriteText(&text, d, false))
+			mustDo(t, r.WriteBenchmarks(&lines))
 			object, err := json.MarshalIndent(r, "", "  ")
-			check(t, err)
+			mustDo(t, err)
 			for ending, got := range map[string][]byte{".txt": text.Bytes(), ".bench": lines.Bytes(), ".json": append(object, '\n')} {
 				golden.Check(t, filepath.Join("testdata", name+ending), bytes.ReplaceAll(got, []byte(root), []byte("RUNS")))
 			}
@@ -331,7 +331,7 @@ func readBenchmarks(t *testing.T, lines *bytes.Buffer, r *Report) {
 			n++
 		}
 	}
-	check(t, reader.Err())
+	mustDo(t, reader.Err())
 	if n != len(r.trials) {
 		t.Errorf("%d lines for %d trials", n, len(r.trials))
 	}
@@ -342,7 +342,7 @@ func readBenchmarks(t *testing.T, lines *bytes.Buffer, r *Report) {
 func TestOneRepeatDoesNotRank(t *testing.T) {
 	dir := of("sort", 1, "acl 1 yarn 9").in(t, filepath.Join(t.TempDir(), "run"))
 	r, err := Runs([]string{dir}, Options{})
-	check(t, err)
+	mustDo(t, err)
 	for _, table := range r.Tables {
 		for _, p := range table.Pairs {
 			if p.Significant() || p.CI95Pct.Bounded() || !math.IsNaN(float64(p.P)) {
@@ -369,7 +369,7 @@ func TestSharesStayInside(t *testing.T) {
 		return 10
 	}
 	r, err := Runs([]string{m.in(t, filepath.Join(t.TempDir(), "run"))}, Options{Metrics: []string{"cacheLocal", "nodeLocal"}})
-	check(t, err)
+	mustDo(t, err)
 	for _, table := range r.Tables {
 		for _, p := range table.Pairs {
 			if ci := p.CI95Pct; !ci.Bounded() || ci[0] < -100 || ci[1] > 100 || !p.Significant() {
@@ -432,13 +432,13 @@ func TestPAgreesWithInterval(t *testing.T) {
 func captured(t *testing.T, dir string) string {
 	t.Helper()
 	run, err := runs.Create(filepath.Dir(dir), filepath.Base(dir), runs.Manifest{Trials: []runs.TrialRecord{{Name: "capture"}}})
-	check(t, err)
+	mustDo(t, err)
 	defer run.Close()
 	active, err := run.Begin("capture")
-	check(t, err)
-	check(t, active.WriteFile("trace.heddle", []byte("a trace")))
-	check(t, active.Done())
-	check(t, run.End(nil))
+	mustDo(t, err)
+	mustDo(t, active.WriteFile("trace.heddle", []byte("a trace")))
+	mustDo(t, active.Done())
+	mustDo(t, run.End(nil))
 	return run.Dir
 }
 
@@ -450,9 +450,9 @@ func TestRefused(t *testing.T) {
 	empty := good.in(t, filepath.Join(root, "empty"))
 	good.failed = nil
 	cut := good.in(t, filepath.Join(root, "cut"))
-	check(t, os.WriteFile(filepath.Join(cut, "trials/r01-sort-yarn/result.json"), []byte(`{"trial":`), 0o644))
+	mustDo(t, os.WriteFile(filepath.Join(cut, "trials/r01-sort-yarn/result.json"), []byte(`{"trial":`), 0o644))
 	lost := good.in(t, filepath.Join(root, "lost"))
-	check(t, os.Remove(filepath.Join(lost, "trials/r01-sort-yarn/trace.heddle")))
+	mustDo(t, os.Remove(filepath.Join(lost, "trials/r01-sort-yarn/trace.heddle")))
 	capture := captured(t, filepath.Join(root, "capture"))
 	for _, c := range []struct {
 		what    string
@@ -497,12 +497,12 @@ func TestManyModels(t *testing.T) {
 		list = append(list, results.Trial{Name: config.TrialName(1, "w", model), Workload: "w", Model: model, Repeat: 1, MakespanMs: 1000, Figures: &measure.Figures{}})
 	}
 	run, err := results.Keep(t.TempDir(), "many", "", runs.Manifest{World: runs.WorldSimulated}, list)
-	check(t, err)
+	mustDo(t, err)
 	if _, err := Runs([]string{run.Dir}, Options{}); err == nil || !strings.Contains(err.Error(), "--where") {
 		t.Errorf("error %v, want one that says how to choose", err)
 	}
 	some, err := results.Where("model~^m1$")
-	check(t, err)
+	mustDo(t, err)
 	if r, err := Runs([]string{run.Dir}, Options{Where: some}); err != nil || len(r.Models) != 1 {
 		t.Errorf("one chosen: %v", err)
 	}

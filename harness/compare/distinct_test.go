@@ -28,7 +28,7 @@ func TestEqualSchedules(t *testing.T) {
 	}
 	dir := same.in(t, filepath.Join(t.TempDir(), "same"))
 	r, err := Runs([]string{dir}, makespan)
-	check(t, err)
+	mustDo(t, err)
 	for _, table := range append(r.Tables, r.Table) {
 		for model, want := range map[string]int{"yarn": 1, "fifo": 1, "delay": 6} {
 			i := slices.IndexFunc(table.Models, func(m Model) bool { return m.Model == model })
@@ -54,14 +54,14 @@ func TestEqualSchedules(t *testing.T) {
 
 	const want = "wordcount under yarn: 6 trials have one and the same schedule, by its digest, and count as 1 repeat"
 	var text bytes.Buffer
-	check(t, doc.WriteText(&text, r.Doc(), false))
+	mustDo(t, doc.WriteText(&text, r.Doc(), false))
 	data, err := json.Marshal(r)
-	check(t, err)
+	mustDo(t, err)
 	if !strings.Contains(strings.Join(strings.Fields(text.String()), " "), "note: "+want) {
 		t.Errorf("the text lacks the warning %q:\n%s", want, &text)
 	}
 	var report struct{ Warnings []string }
-	check(t, json.Unmarshal(data, &report))
+	mustDo(t, json.Unmarshal(data, &report))
 	if !slices.Contains(report.Warnings, want) {
 		t.Errorf("the JSON's warnings lack %q: %q", want, report.Warnings)
 	}
@@ -75,7 +75,9 @@ func TestEqualSchedules(t *testing.T) {
 func TestCopiedRun(t *testing.T) {
 	of := func(base int) made {
 		return of("wordcount", 4, "yarn 0 fifo 0").with(func(m *made) {
-			m.seconds = func(repeat int, _, model string) float64 { return 50 + float64(len(model)) + math.Sqrt(float64(base+repeat)) }
+			m.seconds = func(repeat int, _, model string) float64 {
+				return 50 + float64(len(model)) + math.Sqrt(float64(base+repeat))
+			}
 		})
 	}
 	root := t.TempDir()
@@ -85,7 +87,7 @@ func TestCopiedRun(t *testing.T) {
 		want int
 	}{{[]string{first, again}, 4}, {[]string{first, other}, 8}} {
 		r, err := Runs(c.dirs, makespan)
-		check(t, err)
+		mustDo(t, err)
 		if m, p := r.Models[0], r.Pairs[0]; m.Runs != c.want || p.Runs != c.want {
 			t.Errorf("%d repeats of yarn and %d pairs, want %d", m.Runs, p.Runs, c.want)
 		}
@@ -98,7 +100,7 @@ func TestManyMisses(t *testing.T) {
 	for n, want := range map[int]string{mostMissesAsText: "", mostMissesAsText + 30: "- and 30 more; --json has all\n"} {
 		r := Report{Tables: []Table{{}}, Steering: []Steering{{Model: "fifo", Misses: make([]Miss, n)}}}
 		var out strings.Builder
-		check(t, doc.WriteText(&out, r.Doc(), false))
+		mustDo(t, doc.WriteText(&out, r.Doc(), false))
 		if lines := strings.Count(out.String(), "\n- : decision 0"); lines != mostMissesAsText || !strings.Contains(out.String(), want) || strings.Contains(out.String(), "more; --json") != (want != "") {
 			t.Errorf("%d decisions: %d lines\n%s", n, lines, out.String())
 		}

@@ -136,9 +136,7 @@ func TestOtherwise(t *testing.T) {
 	s := Steering{Decisions: 100, Honoured: 90, Branches: []measure.Branch{{Branch: "node", Maps: 50, Predicted: 45}, {Branch: "rack", Maps: 20, Predicted: 5}}, Misses: make([]Miss, 3)}
 	r := &Report{Steering: []Steering{s}}
 	var text strings.Builder
-	if err := doc.WriteText(&text, r.SteeringDoc(), false); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, doc.WriteText(&text, r.SteeringDoc(), false))
 	for _, want := range []string{"50 of 70", "30 that came out otherwise"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("%s\nlacks %q", text.String(), want)

@@ -58,9 +58,7 @@ func TestThresholds(t *testing.T) {
 			continue
 		}
 		metric, err := metricsOf([]string{c.metric})
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		got := newThreshold(metric[0], e.Thresholds.ByMetric[c.metric][0], func(model string) (of []trial) {
 			for _, x := range trials {
 				if x.model == model && x.repeat <= c.repeats && metric[0].of(x) >= 0 {
@@ -70,7 +68,7 @@ func TestThresholds(t *testing.T) {
 			return of
 		})
 		var b strings.Builder
-		check(t, doc.WriteText(&b, doc.Doc{ThresholdTable([]Threshold{got})}, false))
+		mustDo(t, doc.WriteText(&b, doc.Doc{ThresholdTable([]Threshold{got})}, false))
 		if got.Verdict != c.want || !strings.Contains(b.String(), c.says) {
 			t.Errorf("%s: %s after %d repeats: want %s and %q, have\n%s", c.metric, c.text, c.repeats, c.want, c.says, &b)
 		}

@@ -15,9 +15,7 @@ import (
 func drawn(t *testing.T, c *doc.Chart) string {
 	t.Helper()
 	var out strings.Builder
-	if err := doc.WriteSVG(&out, c); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, doc.WriteSVG(&out, c))
 	return out.String()
 }
 
@@ -116,9 +114,7 @@ func TestForest(t *testing.T) {
 		{Name: "C5", Unit: "times", None: 1, Ours: doc.Point{Value: 0.5, Lo: 0.4, Hi: 0.6}, Asked: 1.5, Published: nan, Room: doc.Point{Value: nan}, Verdict: "reversed", Tone: doc.Opposite},
 	}}
 	var out strings.Builder
-	if err := doc.WritePage(&out, doc.Doc{doc.Heading("t"), f}); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, doc.WritePage(&out, doc.Doc{doc.Heading("t"), f}))
 	rows, _, _ := strings.Cut(out.String(), `<p class="legend">`)
 	var at []float64
 	for _, m := range regexp.MustCompile(`<circle class="t-[a-z]+" cx="([0-9.]+)%" r="4.6"`).FindAllStringSubmatch(rows, -1) {

@@ -47,9 +47,7 @@ func sample() doc.Doc {
 func TestFormats(t *testing.T) {
 	for _, format := range doc.Formats {
 		var out bytes.Buffer
-		if err := doc.Write(&out, format, sample(), false); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, doc.Write(&out, format, sample(), false))
 		golden.Check(t, filepath.Join("testdata", format+".txt"), out.Bytes())
 	}
 	if err := doc.Write(&bytes.Buffer{}, "pdf", nil, false); err == nil || !strings.Contains(err.Error(), "markdown") {
@@ -64,9 +62,7 @@ func TestHostileNames(t *testing.T) {
 	d := doc.Doc{doc.Heading(name), doc.Text(name), doc.List{name}, &doc.Table{Columns: []string{name}, Rows: [][]doc.Cell{{doc.Words(name)}}}, doc.Notes{name}}
 	for _, colour := range []bool{false, true} {
 		var out bytes.Buffer
-		if err := doc.WriteText(&out, d, colour); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, doc.WriteText(&out, d, colour))
 		if text := out.String(); strings.ContainsAny(text, "\x1b\u202e") || strings.Contains(text, "\nheddle:") {
 			t.Errorf("colour %v: a terminal would obey\n%q", colour, text)
 		}
@@ -77,12 +73,8 @@ func TestHostileNames(t *testing.T) {
 // wide as without them.
 func TestColour(t *testing.T) {
 	var plain, coloured bytes.Buffer
-	if err := doc.WriteText(&plain, sample(), false); err != nil {
-		t.Fatal(err)
-	}
-	if err := doc.WriteText(&coloured, sample(), true); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, doc.WriteText(&plain, sample(), false))
+	mustDo(t, doc.WriteText(&coloured, sample(), true))
 	if !strings.Contains(coloured.String(), "\x1b[32m-22.5 %\x1b[0m") {
 		t.Errorf("the good cell has no colour:\n%q", coloured.String())
 	}
@@ -102,9 +94,7 @@ func TestFormulasInCSV(t *testing.T) {
 		table.Add(doc.Words(text), doc.Count(-3))
 	}
 	var out strings.Builder
-	if err := doc.WriteCSV(&out, doc.Doc{table}); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, doc.WriteCSV(&out, doc.Doc{table}))
 	want := "'=head,x\n'=cmd|' /C calc'!A0,-3\n'+1+1,-3\n'-2+3,-3\n'@SUM(A1),-3\n'\tx,-3\n-5,-3\n+1.5,-3\n-,-3\nplain,-3\n"
 	if got := out.String(); got != want {
 		t.Errorf("got\n%q, want\n%q", got, want)
@@ -118,9 +108,7 @@ func TestUnitsInCSV(t *testing.T) {
 	table.Add(doc.Words("arrivals"), doc.Count(2), doc.Duration(1500))
 	table.Add(doc.Words("locality"), doc.Number(math.NaN(), ""), doc.Duration(math.NaN()))
 	var out strings.Builder
-	if err := doc.WriteCSV(&out, doc.Doc{table}); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, doc.WriteCSV(&out, doc.Doc{table}))
 	const want = "what,asked,asked unit,got (s)\ninput,8388608,B,\narrivals,2,,1.5\nlocality,,,\n"
 	if d := cmp.Diff(want, out.String()); d != "" {
 		t.Errorf("(-want +got)\n%s", d)
@@ -131,9 +119,7 @@ func TestUnitsInCSV(t *testing.T) {
 func TestChartOfZeros(t *testing.T) {
 	var out bytes.Buffer
 	c := &doc.Chart{Columns: []string{"a", "b"}, Rows: []doc.ChartRow{{Name: "none", Points: []doc.Point{{}, {Value: math.NaN()}}}}}
-	if err := doc.WriteSVG(&out, c); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, doc.WriteSVG(&out, c))
 	if svg := out.String(); strings.Contains(svg, "NaN") || strings.Contains(svg, "Inf") || !strings.Contains(svg, ` 286.0m-3.6`) {
 		t.Errorf("want the point on the axis, got\n%s", svg)
 	}
@@ -198,4 +184,11 @@ func TestTables(t *testing.T) {
 			}
 		}
 	})
+}
+
+func mustDo(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -62,9 +62,7 @@ func TestCells(t *testing.T) {
 			t.Errorf("text %q, want %q", got, x.text)
 		}
 		var out strings.Builder
-		if err := doc.WriteCSV(&out, doc.Doc{&doc.Table{Columns: []string{"x"}, Rows: [][]doc.Cell{{x.cell}}}}); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, doc.WriteCSV(&out, doc.Doc{&doc.Table{Columns: []string{"x"}, Rows: [][]doc.Cell{{x.cell}}}}))
 		rows, err := csv.NewReader(strings.NewReader(out.String() + "\n")).ReadAll()
 		got := ""
 		if len(rows) > 1 {

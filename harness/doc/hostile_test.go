@@ -107,9 +107,7 @@ func TestMarkdownCells(t *testing.T) {
 		}
 		table := &doc.Table{Columns: []string{name, "value"}, Rows: [][]doc.Cell{{doc.Words(name), doc.Words("x")}}}
 		var out strings.Builder
-		if err := doc.WriteMarkdown(&out, doc.Doc{table}); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, doc.WriteMarkdown(&out, doc.Doc{table}))
 		lines := strings.Split(out.String(), "\n")
 		for _, line := range []string{lines[0], lines[2]} {
 			got := cells(line)
@@ -131,9 +129,7 @@ func TestWideCharacters(t *testing.T) {
 		table.Add(doc.Words(name), doc.Words("x"))
 	}
 	var out strings.Builder
-	if err := doc.WriteText(&out, doc.Doc{table, doc.Notes{strings.Repeat("节点世界 ", 40)}}, false); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, doc.WriteText(&out, doc.Doc{table, doc.Notes{strings.Repeat("节点世界 ", 40)}}, false))
 	for i, line := range strings.Split(strings.TrimSpace(out.String()), "\n") {
 		if before, _, ok := strings.Cut(line, "x"); i > 0 && ok && text.StringWidth(before) != len("plain and long  ") {
 			t.Errorf("%q: its second column begins after %d places, want %d", line, text.StringWidth(before), len("plain and long  "))
@@ -157,9 +153,7 @@ func TestChartsOfAnything(t *testing.T) {
 			var out strings.Builder
 			kind := doc.ChartKind(i % 4)
 			c := &doc.Chart{Title: x, X: x, Kind: kind, At: []float64{1, math.NaN()}, Columns: []string{x, "b"}, Rows: []doc.ChartRow{{Name: x, Points: points, Published: []float64{math.NaN(), math.Inf(1), 3}}}}
-			if err := doc.WriteSVG(&out, c); err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, doc.WriteSVG(&out, c))
 			if err := xml.Unmarshal([]byte(out.String()), new(struct{ XMLName xml.Name })); err != nil {
 				t.Errorf("%s, %q: %v", name, x, err)
 			}

@@ -17,9 +17,7 @@ import (
 func written(t *testing.T, d doc.Doc) string {
 	t.Helper()
 	var out strings.Builder
-	if err := doc.WritePage(&out, d); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, doc.WritePage(&out, d))
 	return out.String()
 }
 

@@ -45,9 +45,7 @@ func start(t *testing.T, c *config.Cluster) *emulate.Cluster {
 	needJars(t)
 	began := time.Now()
 	cluster, err := emulate.Start(t.Context(), c, t.TempDir(), func(text string) { t.Logf("%.1fs %s", time.Since(began).Seconds(), text) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	t.Cleanup(cluster.Close)
 	return cluster
 }
@@ -119,9 +117,7 @@ func TestNodeVanishes(t *testing.T) {
 		t.Fatal(apps, err)
 	}
 	h, err := emulate.Files{Cluster: c}.ReadHistory(t.Context(), "", "job_"+strings.TrimPrefix(apps[0].ID, "application_"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	lost := 0
 	for _, task := range h.Job.Tasks {
 		if task.Status != "SUCCEEDED" {
@@ -136,9 +132,7 @@ func TestNodeVanishes(t *testing.T) {
 	if lost == 0 {
 		t.Errorf("no attempt was lost with %s: %+v", gone, h.Job.Tasks)
 	}
-	if err := c.SetDown(gone, false); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, c.SetDown(gone, false))
 	if _, err := c.RM.WaitActive(t.Context(), 5); err != nil {
 		t.Error(err)
 	}

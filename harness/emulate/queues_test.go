@@ -171,9 +171,7 @@ func drawJobs(r *rand.Rand, f *queues.File, n int) []queueJob {
 func emulateQueues(t *testing.T, f *queues.File, jobs []queueJob) []queueRun {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "capacity-scheduler.xml")
-	if err := os.WriteFile(name, []byte(f.XML()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.WriteFile(name, []byte(f.XML()), 0o600))
 	beat := units.Duration(queueBeatMs * time.Millisecond)
 	c := start(t, &config.Cluster{Name: "queues", User: "tester", Machines: &config.Machines{
 		Nodes: queueNodes, Racks: 2, Slots: queueSlots, Container: 1024 * units.MiB, BlockSize: 64 * units.MiB, Replication: 2,
@@ -199,18 +197,14 @@ func emulateQueues(t *testing.T, f *queues.File, jobs []queueJob) []queueRun {
 		t.FailNow()
 	}
 	apps, err := c.RM.Apps(t.Context(), yarnclient.AppFilter{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	for _, app := range apps {
 		i, _ := strconv.Atoi(strings.TrimPrefix(app.Name, "j"))
 		if runs[i].EndMs < 0 {
 			continue
 		}
 		h, err := emulate.Files{Cluster: c}.ReadHistory(t.Context(), "", "job_"+strings.TrimPrefix(app.ID, "application_"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		runs[i].UpMs, runs[i].EndMs = h.Job.LaunchMs-h.Job.SubmitMs, h.Job.FinishMs-h.Job.SubmitMs
 		for _, task := range h.Job.Tasks[:len(jobs[i].Maps)] {
 			runs[i].Maps = append(runs[i].Maps, task.Attempts[0].StartMs-h.Job.SubmitMs)
@@ -252,9 +246,7 @@ func emulated(c *emulate.Cluster, name string, x *queueJob) *emulate.Job {
 func simulateQueues(t *testing.T, f *queues.File, jobs []queueJob) ([]queueRun, error) {
 	t.Helper()
 	m, err := sched.New("capacity", sched.Params{"queues": f.String()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	costs := sim.NoCosts()
 	costs.NodeBeatMs, costs.AMBeatMs, costs.AMStartMs, costs.LaunchMs, costs.FinishMs = queueBeatMs, queueBeatMs, queueAMStartMs, queueLaunchMs, queueFinishMs+queueHeardMs
 	costs.SubmitMs = 60
@@ -349,9 +341,7 @@ func drawQueues(t *testing.T, seed uint64, given string) (*queues.File, []queueJ
 func TestQueuesOracle(t *testing.T) {
 	needJars(t)
 	data, err := os.ReadFile("testdata/queues.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	published := strings.Split(string(data), "\n\n")
 	const drawn = 30
 	folder, files := os.Getenv("HEDDLE_QUEUES"), []int{drawn + 1}
@@ -364,9 +354,7 @@ func TestQueuesOracle(t *testing.T) {
 		for n := range drawn + len(published) {
 			files = append(files, n)
 		}
-		if err := os.MkdirAll(folder, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, os.MkdirAll(folder, 0o700))
 	}
 	for _, n := range files {
 		t.Run(strconv.Itoa(n), func(t *testing.T) {
@@ -379,15 +367,11 @@ func TestQueuesOracle(t *testing.T) {
 			var emulated []queueRun
 			before, _ := os.ReadFile(name + ".txt")
 			if data, err := os.ReadFile(name); err == nil && string(before) == f.String() {
-				if err := json.Unmarshal(data, &emulated); err != nil {
-					t.Fatal(err)
-				}
+				mustDo(t, json.Unmarshal(data, &emulated))
 			} else {
 				emulated = emulateQueues(t, f, jobs)
 				data, _ := json.Marshal(emulated)
-				if err := errors.Join(os.WriteFile(name, data, 0o600), os.WriteFile(name+".txt", []byte(f.String()), 0o600)); err != nil {
-					t.Fatal(err)
-				}
+				mustDo(t, errors.Join(os.WriteFile(name, data, 0o600), os.WriteFile(name+".txt", []byte(f.String()), 0o600)))
 			}
 			compareQueues(t, f, jobs, emulated, simulated, whole)
 		})
@@ -453,5 +437,12 @@ func compareQueues(t *testing.T, f *queues.File, jobs []queueJob, emulated, simu
 	check("all", func(*queueJob) bool { return true })
 	for _, q := range f.Leaves() {
 		check(q.Path, func(j *queueJob) bool { return j.Queue == q.Path })
+	}
+}
+
+func mustDo(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

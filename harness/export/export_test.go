@@ -16,17 +16,13 @@ import (
 // TestTrials: each figure of each trial is in the table, to the last digit.
 func TestTrials(t *testing.T) {
 	run, err := results.Open("../fidelity/testdata/run", false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	path := filepath.Join(t.TempDir(), "trials.csv")
 	if warnings, err := Write([]*results.Run{run}, Trials, path); err != nil || len(warnings) > 0 {
 		t.Fatal(warnings, err)
 	}
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	lines, err := csv.NewReader(strings.NewReader(string(text))).ReadAll()
 	if err != nil || len(lines) != 1+len(run.Trials) {
 		t.Fatalf("%d lines, %v; want one of names and %d of trials", len(lines), err, len(run.Trials))
@@ -40,9 +36,7 @@ func TestTrials(t *testing.T) {
 		for j := range run.Trials {
 			r := &run.Trials[j]
 			figures, _, err := run.Figures(r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, err)
 			want, got := m.Of(r.WithTimes(figures)), lines[1+j][first+i]
 			if x, err := strconv.ParseFloat(got, 64); !(math.IsNaN(want) && got == "" || err == nil && x == want) {
 				t.Errorf("%s of %s is %q, want %v", name, r.Name, got, want)

@@ -25,9 +25,7 @@ func open(t *testing.T, dirs ...string) (list []*results.Run) {
 	t.Helper()
 	for _, dir := range dirs {
 		run, err := results.Open(dir, false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		list = append(list, run)
 	}
 	return list
@@ -41,14 +39,10 @@ func rowsOf(t *testing.T, list []*results.Run, kind string) (head []string, rows
 		t.Fatal(err)
 	}
 	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	defer f.Close()
 	lines, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	for _, line := range lines[1:] {
 		row := map[string]string{}
 		for i, name := range lines[0] {
@@ -71,15 +65,11 @@ func TestParquetIsCSV(t *testing.T) {
 			t.Fatal(err)
 		}
 		f, err := os.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		defer f.Close()
 		size, _ := f.Seek(0, io.SeekEnd)
 		file, err := parquet.OpenFile(f, size)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		var names []string
 		for _, c := range file.Root().Columns() {
 			names = append(names, c.Name())
@@ -132,9 +122,7 @@ func TestRowsAddUp(t *testing.T) {
 	for i := range runs[0].Trials {
 		r := &runs[0].Trials[i]
 		figures, _, err := runs[0].Figures(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		n, sum, counts := 0, 0.0, map[string]int{}
 		for _, j := range jobs {
 			if j["trial"] != r.Name {
@@ -166,9 +154,7 @@ func TestRowsAddUp(t *testing.T) {
 // and refuses what could not be told apart, or is not there.
 func TestSeveralRuns(t *testing.T) {
 	other := filepath.Join(t.TempDir(), "other")
-	if err := os.CopyFS(other, os.DirFS(two)); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.CopyFS(other, os.DirFS(two)))
 	list := open(t, lab, other)
 	_, rows := rowsOf(t, list, Trials)
 	count := map[string]int{}
@@ -210,9 +196,7 @@ func TestSeveralRuns(t *testing.T) {
 		}
 	}
 	before, err := os.ReadFile(there)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	if _, err := Write(open(t, lab), Jobs, there); !errors.Is(err, os.ErrExist) {
 		t.Errorf("a file that is there: error %v", err)
 	}
@@ -224,9 +208,7 @@ func TestSeveralRuns(t *testing.T) {
 // TestReadmeColumns has the columns that the page about run folders names be there.
 func TestReadmeColumns(t *testing.T) {
 	text, err := os.ReadFile("../runs/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	_, section, found := strings.Cut(string(text), "runs export")
 	section, _, _ = strings.Cut(section, "\n#")
 	if !found {
@@ -245,5 +227,12 @@ func TestReadmeColumns(t *testing.T) {
 		if !known[m[1]] {
 			t.Errorf("the page names the column %s, and there is none", m[1])
 		}
+	}
+}
+
+func mustDo(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -34,19 +34,13 @@ func BenchmarkDay(b *testing.B) {
 		b.Fatal(err)
 	}
 	day, err := recorded.Load(o.Output)
-	if err != nil {
-		b.Fatal(err)
-	}
+	mustDo(b, err)
 	fitted, err := replay.CalibrateOne(day, false)
-	if err != nil {
-		b.Fatal(err)
-	}
+	mustDo(b, err)
 	run := func(c replay.Config) *sim.Result {
 		c.Trace, c.Seed, c.Calibration, c.Actuator = day, 1, fitted, config.ActuatorLabels
 		r, _, err := replay.Run(&c)
-		if err != nil {
-			b.Fatal(err)
-		}
+		mustDo(b, err)
 		return r
 	}
 	want := run(replay.Config{Model: config.Model{Model: "delay"}})

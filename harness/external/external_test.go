@@ -38,9 +38,7 @@ func begin(t testing.TB, o external.Options) *external.Model {
 	if err == nil {
 		err = m.Start()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	t.Cleanup(func() { _ = m.Close() })
 	return m
 }
@@ -73,9 +71,7 @@ func TestDelayInPython(t *testing.T) {
 	for seed := range scenarios {
 		params := delays[seed%len(delays)]
 		ours, err := sched.New("delay", params)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		theirs := begin(t, external.Options{Command: []string{interpreter, "python/examples/delay.py"}, Params: params})
 		want, got := decisions(ours, seed), decisions(theirs, seed)
 		if err := theirs.Close(); err != nil || theirs.Failed() != nil {
@@ -180,9 +176,7 @@ func TestProgramSeesTheView(t *testing.T) {
 			t.Fatal(err, m.Failed())
 		}
 		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		lines := bufio.NewScanner(bytes.NewReader(data))
 		lines.Buffer(nil, 1<<20)
 		for i, want := range m.shown {
@@ -190,12 +184,8 @@ func TestProgramSeesTheView(t *testing.T) {
 				t.Fatalf("scenario %d: %d requests, and the program saw %d", seed, len(m.shown), i)
 			}
 			var a, b any
-			if err := json.Unmarshal([]byte(want), &a); err != nil {
-				t.Fatal(err)
-			}
-			if err := json.Unmarshal(lines.Bytes(), &b); err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, json.Unmarshal([]byte(want), &a))
+			mustDo(t, json.Unmarshal(lines.Bytes(), &b))
 			if !reflect.DeepEqual(a, b) {
 				t.Fatalf("scenario %d, request %d: the View shows\n%s\nand the program knows\n%s", seed, i+1, want, lines.Text())
 			}
@@ -239,22 +229,14 @@ func TestSimulations(t *testing.T) {
 	interpreter := python(t)
 	for actuator, name := range []string{sim.Native: "native", sim.Labels: "labels", sim.Ideal: "ideal"} {
 		ours, err := sched.New("delay", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		want, err := simulated(ours, sim.Actuator(actuator))
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		for range 2 {
 			m, err := external.New(external.Options{Command: []string{interpreter, "python/examples/delay.py"}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, err)
 			got, err := simulated(m, sim.Actuator(actuator))
-			if err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, err)
 			if got.Digest != want.Digest || got.Decisions != want.Decisions || got.Attempts.Succeeded != 5*14 {
 				t.Errorf("%s: delay.py: schedule %v, %+v, %+v; delay: %v, %+v", name, got.Digest, got.Decisions, got.Attempts, want.Digest, want.Decisions)
 			}
@@ -269,5 +251,12 @@ func TestPythonPackage(t *testing.T) {
 	cmd.Env = append(os.Environ(), "PYTHONPATH=src:examples", "PYTHONDONTWRITEBYTECODE=1")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+func mustDo(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -76,9 +76,7 @@ func TestFailures(t *testing.T) {
 				command = []string{"no-such-program"}
 			}
 			m, err := external.New(external.Options{Command: command, Limit: limit})
-			if err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, err)
 			_, err = simulated(m, sim.Ideal)
 			if err == nil {
 				t.Fatal("the simulation did not fail")
@@ -105,9 +103,7 @@ func TestFailures(t *testing.T) {
 func endedAll(t *testing.T, file string) {
 	t.Helper()
 	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	for _, pid := range strings.Fields(string(data)) {
 		for tries := 0; ; tries++ {
 			stat, err := os.ReadFile("/proc/" + pid + "/stat")
@@ -132,9 +128,7 @@ func TestNothingInherited(t *testing.T) {
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret-3")
 	t.Setenv("LC_TIME", "C.UTF-8")
 	m, err := external.New(external.Options{Command: []string{"sh", "-c", "env >&2; exit 1"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	err = m.Start()
 	if err == nil || strings.Contains(err.Error(), "secret") {
 		t.Errorf("want an error without a secret: %v", err)
@@ -152,12 +146,8 @@ func TestOutOfTurn(t *testing.T) {
 		t.Errorf("without a command: %v", err)
 	}
 	m, err := external.New(external.Options{Command: []string{"sh", "-c", hello + "read l"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := m.Start(); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
+	mustDo(t, m.Start())
 	if err := m.Close(); err != nil {
 		t.Errorf("a program that ends when told so: %v", err)
 	}

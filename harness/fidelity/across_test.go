@@ -20,13 +20,9 @@ import (
 func TestAcross(t *testing.T) {
 	const run = "testdata/run"
 	again := filepath.Join(t.TempDir(), "again")
-	if err := os.CopyFS(again, os.DirFS(run)); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.CopyFS(again, os.DirFS(run)))
 	a, err := AcrossRuns([]string{run}, []string{again}, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	if len(a.Settings) != 2 || a.Runs != 6 || a.Settings[0].Run != again {
 		t.Fatalf("%d settings and %d runs: %+v", len(a.Settings), a.Runs, a.Settings)
 	}
@@ -62,26 +58,18 @@ func TestAcross(t *testing.T) {
 func TestAcrossPools(t *testing.T) {
 	const run = "testdata/run"
 	text, err := os.ReadFile(run + "/manifest.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	var dirs []string
 	for _, disk := range []string{"80MB/s", "80MB/s", "8MB/s"} {
 		dir := filepath.Join(t.TempDir(), "run")
-		if err := os.CopyFS(dir, os.DirFS(run)); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, os.CopyFS(dir, os.DirFS(run)))
 		with := strings.Replace(string(text), "{", fmt.Sprintf(`{"cluster": {"rates.disk": %q},`, disk), 1)
-		if err := os.WriteFile(dir+"/manifest.json", []byte(with), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, os.WriteFile(dir+"/manifest.json", []byte(with), 0o644))
 		dirs = append(dirs, dir)
 	}
 	of := func(dirs ...string) *Across {
 		a, err := AcrossRuns([]string{run}, dirs, Options{Unverified: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		return a
 	}
 	one, all := of(dirs[0]), of(dirs...)
@@ -119,9 +107,7 @@ func TestAcrossSpeed(t *testing.T) {
 			}
 		})
 		a, err := AcrossRuns([]string{run}, []string{again}, Options{Unverified: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		return a
 	}
 	same, slow, unknown, wrong := with(1), with(1.25), with(0), with(1e9)
@@ -158,24 +144,16 @@ func TestAcrossOthers(t *testing.T) {
 	const run = "testdata/run"
 	again := labRun(t, "*", func(traces.Event) {})
 	paths, err := filepath.Glob(filepath.Join(again, "trials", "*", "trace.heddle"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	for _, path := range paths {
 		h, events, err := tracefile.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		h.Cluster.OthersCores += 0.5
-		if err := errors.Join(os.Remove(path), tracefile.WriteFile(path, h, events)); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, errors.Join(os.Remove(path), tracefile.WriteFile(path, h, events)))
 	}
 	with := func(others bool) *Across {
 		a, err := AcrossRuns([]string{run}, []string{again}, Options{Unverified: true, Others: others, Cluster: recorded.Change{HostCores: 2}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		return a
 	}
 	without, beside := with(false), with(true)
@@ -197,9 +175,7 @@ func TestAcrossOthers(t *testing.T) {
 // the trials that were fitted to, whatever name the folder has.
 func TestAcrossTurns(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a:b")
-	if err := os.CopyFS(dir, os.DirFS("testdata/run")); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.CopyFS(dir, os.DirFS("testdata/run")))
 	rename := func(path, from, to string, times int) {
 		text, err := os.ReadFile(path)
 		if err == nil && strings.Count(string(text), from) != times {
@@ -208,9 +184,7 @@ func TestAcrossTurns(t *testing.T) {
 		if err == nil {
 			err = os.WriteFile(path, []byte(strings.ReplaceAll(string(text), from, to)), 0o644)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 	}
 	rename(filepath.Join(dir, "manifest.json"), "-wordcount-fifo", "-other-fifo", 3)
 	trials, err := filepath.Glob(filepath.Join(dir, "trials", "*-fifo"))
@@ -220,19 +194,20 @@ func TestAcrossTurns(t *testing.T) {
 	for _, trial := range trials {
 		rename(filepath.Join(trial, "result.json"), "wordcount", "other", 2)
 		rename(filepath.Join(trial, "trial.json"), "wordcount", "other", 1)
-		if err := os.Rename(trial, strings.Replace(trial, "wordcount", "other", 1)); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, os.Rename(trial, strings.Replace(trial, "wordcount", "other", 1)))
 	}
 	link := filepath.Join(t.TempDir(), "link")
-	if err := os.Symlink(dir, link); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.Symlink(dir, link))
 	a, err := AcrossRuns([]string{dir + ":other"}, []string{link}, Options{Unverified: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	if len(a.Settings) != 1 || a.Settings[0].Workload != "wordcount" || a.Settings[0].Runs != 3 || a.Settings[0].Run != link {
 		t.Errorf("predicted %+v", a.Settings)
+	}
+}
+
+func mustDo(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

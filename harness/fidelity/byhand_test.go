@@ -141,25 +141,19 @@ func TestLocalityByHand(t *testing.T) {
 func labRun(t *testing.T, of string, change func(traces.Event)) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "run")
-	if err := os.CopyFS(dir, os.DirFS("testdata/run")); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.CopyFS(dir, os.DirFS("testdata/run")))
 	paths, err := filepath.Glob(filepath.Join(dir, "trials", of, "trace.heddle"))
 	if err != nil || len(paths) == 0 {
 		t.Fatal(paths, err)
 	}
 	for _, path := range paths {
 		h, events, err := tracefile.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		for _, e := range events {
 			change(e)
 		}
 		traces.Sort(events)
-		if err := errors.Join(os.Remove(path), tracefile.WriteFile(path, h, events)); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, errors.Join(os.Remove(path), tracefile.WriteFile(path, h, events)))
 	}
 	return dir
 }
@@ -167,9 +161,7 @@ func labRun(t *testing.T, of string, change func(traces.Event)) string {
 func own(t *testing.T, dir string) map[string]Prediction {
 	t.Helper()
 	r, err := Of(dir, Options{Seeds: 2, Unverified: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	all := map[string]Prediction{}
 	for _, w := range r.Own {
 		for _, p := range w.Trials {
@@ -219,9 +211,7 @@ func TestLeftOut(t *testing.T) {
 		}
 	})
 	r, err := Of(dir, Options{Seeds: 1, Unverified: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	if r.Own[0].Runs+r.Own[1].Runs != 5 || !slices.ContainsFunc(r.Warnings, func(w string) bool {
 		return strings.Contains(w, "r03-wordcount-yarn: ") && strings.Contains(w, "the trial is left out")
 	}) {
@@ -231,9 +221,7 @@ func TestLeftOut(t *testing.T) {
 		t.Errorf("a trace that is not the recorded one: error %v", err)
 	}
 	run, err := results.Open("testdata/run", false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	run.Trials[2].Figures = &measure.Figures{}
 	if _, err := OfRun(run, Options{Seeds: 1}); !errors.Is(err, ErrNothing) || !strings.Contains(err.Error(), "--traces") {
 		t.Errorf("a run that keeps figures alone: error %v", err)
@@ -248,9 +236,7 @@ func TestLeftOut(t *testing.T) {
 func TestDocSaysWho(t *testing.T) {
 	r := &Report{Simulated: true, Own: []Own{{Workload: "w", Model: "m", Runs: 3, MeanAbsErrorPct: 4, CI95Pct: compare.Interval{1, 7}}}, Counterfactual: []Counterfactual{{From: "a", To: "b", WinnerRight: true}, {From: "b", To: "a"}, {From: "c", To: "d", Undecided: true}}}
 	var out strings.Builder
-	if err := doc.WriteMarkdown(&out, r.Doc()); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, doc.WriteMarkdown(&out, r.Doc()))
 	for _, want := range []string{"4.0 % [1.0, 7.0]", "| right |", "| wrong |", "| wrong, but simulated runs do not tell |", "simulated difference"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())

@@ -14,9 +14,7 @@ import (
 
 func TestOfLabRun(t *testing.T) {
 	r, err := Of("testdata/run", Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	if len(r.Own) != 2 || len(r.Counterfactual) != 2 || len(r.Warnings) > 0 {
 		t.Fatalf("%d workloads and models, %d predictions of others, warnings %q", len(r.Own), len(r.Counterfactual), r.Warnings)
 	}
@@ -50,9 +48,7 @@ func TestOfLabRun(t *testing.T) {
 		}
 	}
 	again, err := Of("testdata/run", Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	a, _ := json.Marshal(r)
 	b, _ := json.Marshal(again)
 	if !bytes.Equal(a, b) {
@@ -67,25 +63,17 @@ func TestOfLabRun(t *testing.T) {
 
 func TestOneRepeat(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS("testdata/run")); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.CopyFS(dir, os.DirFS("testdata/run")))
 	path := filepath.Join(dir, "manifest.json")
 	var m map[string]any
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(data, &m); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
+	mustDo(t, json.Unmarshal(data, &m))
 	m["trials"] = m["trials"].([]any)[:2]
 	if data, err = json.Marshal(m); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, data, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.WriteFile(path, data, 0o644))
 	if _, err := Of(dir, Options{}); !errors.Is(err, ErrNothing) {
 		t.Errorf("error %v, want %v", err, ErrNothing)
 	}

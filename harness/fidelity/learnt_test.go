@@ -35,22 +35,14 @@ func TestKnowsWhatItKnew(t *testing.T) {
 			return &remembers{fifo}, err
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	x, err := recorded.Load("testdata/run/trials/r01-wordcount-yarn/trace.heddle")
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	x.Header.Model, x.Header.Actuator = "test-remembers", config.ActuatorIdeal
 	c, err := replay.CalibrateOne(x, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	state, err := sched.SaveState(&remembers{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	for _, like := range []measured{{Trace: x, behaviour: x.OwnBehaviour()}, {Trace: x, behaviour: x.OwnBehaviour(), learnt: state}} {
 		loaded = nil
 		if _, err := predict(x, &like, c, 0, Options{Seeds: 2}); err != nil {
@@ -66,13 +58,9 @@ func TestKnowsWhatItKnew(t *testing.T) {
 	}
 
 	dir := filepath.Join(t.TempDir(), "run")
-	if err := os.CopyFS(dir, os.DirFS("testdata/run")); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.CopyFS(dir, os.DirFS("testdata/run")))
 	run, err := results.Open(dir, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	run.Trials[1].StateOf = run.Trials[0].Name
 	if _, err := OfRun(run, Options{Seeds: 1}); err == nil || !strings.Contains(err.Error(), "had learnt before") {
 		t.Errorf("without the state of the trial before: %v", err)

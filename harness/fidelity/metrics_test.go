@@ -11,9 +11,7 @@ import (
 func metricsNamed(t *testing.T, names ...string) []measure.Metric {
 	t.Helper()
 	list, err := measure.Find(names)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	return list
 }
 
@@ -59,9 +57,7 @@ func TestErrorOfByHand(t *testing.T) {
 // completion time and makespan.
 func TestMetricsAgree(t *testing.T) {
 	r, err := Of("testdata/run", Options{Seeds: 2, Metrics: metricsNamed(t, "jobCompletion", "makespan", "all")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	for _, own := range r.Own {
 		if want := 2 + len(measure.Metrics()); len(own.Metrics) != want {
 			t.Fatalf("%s: %d metrics, want %d", own.Model, len(own.Metrics), want)

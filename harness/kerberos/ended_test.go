@@ -44,9 +44,7 @@ func TestHungKDC(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			kdc := kdctest.Start(t, "alice", "nn/a")
 			who, err := kerberos.New(kerberos.Options{Conf: kdc.Conf, Principal: "alice", Keytab: kdc.Keytab(t, "alice", "")})
-			if err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, err)
 			defer who.Close()
 			if x.before {
 				if _, err := who.Client(t.Context(), ""); err != nil {
@@ -91,9 +89,7 @@ func TestHungUDP(t *testing.T) {
 		}
 	}()
 	who, err := kerberos.New(kerberos.Options{Conf: confOf(t, "kdc = "+hung.LocalAddr().String()), Principal: "alice", Keytab: kdc.Keytab(t, "alice", "")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	defer who.Close()
 	ctx, end := context.WithCancelCause(t.Context())
 	go func() { <-asked; end(errEnough) }()
@@ -114,9 +110,7 @@ func TestHungDNS(t *testing.T) {
 	}}
 	kdc := kdctest.Start(t, "alice")
 	who, err := kerberos.New(kerberos.Options{Conf: confOf(t, ""), Principal: "alice", Keytab: kdc.Keytab(t, "alice", "")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	defer who.Close()
 	ctx, end := context.WithCancelCause(t.Context())
 	go func() { <-asked; end(errEnough) }()
@@ -133,9 +127,7 @@ func confOf(t *testing.T, line string) string {
 	if line != "" {
 		text += "[realms]\n " + kdctest.Realm + " = {\n  " + line + "\n }\n"
 	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
@@ -144,9 +136,7 @@ func confOf(t *testing.T, line string) string {
 func TestHungRefusal(t *testing.T) {
 	kdc := kdctest.Start(t, "alice", "HTTP/127.0.0.1")
 	who, err := kerberos.New(kerberos.Options{Conf: kdc.Conf, Principal: "alice", Keytab: kdc.Keytab(t, "alice", "")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	defer who.Close()
 	refused, done := make(chan struct{}, 10), make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -166,18 +156,14 @@ func TestHungRefusal(t *testing.T) {
 	through := who.Transport(http.DefaultTransport)
 	ask := func(ctx context.Context) error {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		resp, err := through.RoundTrip(req)
 		if err == nil {
 			resp.Body.Close()
 		}
 		return err
 	}
-	if err := ask(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, ask(t.Context()))
 	ctx, end := context.WithCancel(t.Context())
 	go func() { <-refused; end() }()
 	if err := ask(ctx); !errors.Is(err, context.Canceled) {

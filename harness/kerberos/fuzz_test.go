@@ -24,9 +24,7 @@ func FuzzLyingKDC(f *testing.F) {
 		refusal := messages.NewKRBError(types.NewPrincipalName(nametype.KRB_NT_SRV_INST, "krbtgt/"+kdctest.Realm), kdctest.Realm, code, "no")
 		refusal.EData = []byte{0x30, 0x09, 0x30, 0x07, 0xa1, 0x03, 0x02, 0x01, 0x13, 0xa2, 0x00}
 		answer, err := refusal.Marshal()
-		if err != nil {
-			f.Fatal(err)
-		}
+		mustDo(f, err)
 		f.Add(answer)
 	}
 	f.Fuzz(func(t *testing.T, answer []byte) {
@@ -43,9 +41,7 @@ func FuzzTicketCache(f *testing.F) {
 	f.Add([]byte{5, 4})
 	f.Add([]byte{5, 4, 0, 12, 0, 1, 0, 8, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0xff, 0xff, 0xff, 0xff})
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if err := os.WriteFile(cache, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, os.WriteFile(cache, data, 0o600))
 		tried(t, o)
 	})
 }

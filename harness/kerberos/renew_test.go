@@ -51,9 +51,7 @@ func TestOutlivesTheTicket(t *testing.T) {
 					o.Keytab, o.TicketCache = "", cache
 				}
 				who, err := kerberos.New(o)
-				if err != nil {
-					t.Fatal(err)
-				}
+				mustDo(t, err)
 				defer who.Close()
 				for start := time.Now(); time.Since(start) < x.last; <-time.After(x.every) {
 					c, err := who.Client(t.Context(), "nn/a")
@@ -88,9 +86,7 @@ func TestKDCAway(t *testing.T) {
 	keytab := kdc.Keytab(t, "alice", "")
 	synctest.Test(t, func(t *testing.T) {
 		who, err := kerberos.New(kerberos.Options{Conf: kdc.Conf, Principal: "alice", Keytab: keytab})
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		defer who.Close()
 		if _, err := who.Client(t.Context(), ""); err != nil {
 			t.Fatal(err)
@@ -121,9 +117,7 @@ func TestWaysToTheKDC(t *testing.T) {
 	conf := func(address string) string {
 		path := filepath.Join(t.TempDir(), "krb5.conf")
 		text := fmt.Sprintf("[libdefaults]\n default_realm = %[1]s\n dns_lookup_kdc = false\n[realms]\n %[1]s = {\n  kdc = %[2]s\n }\n", kdctest.Realm, address)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
 	// A KDC by UDP that answers, and one whose every answer is too long.
@@ -149,14 +143,10 @@ func TestWaysToTheKDC(t *testing.T) {
 		t.Run(x.name, func(t *testing.T) {
 			kdc.WantsProof.Store(x.proof)
 			who, err := kerberos.New(kerberos.Options{Conf: x.conf, Principal: "alice", Keytab: keytab})
-			if err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, err)
 			defer who.Close()
 			c, err := who.Client(t.Context(), x.service)
-			if err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, err)
 			ticket, _, ok := c.GetCachedTicket(x.service)
 			if !ok || ticket.DecryptEncPart(kdc.Keys, nil) != nil || ticket.DecryptedEncPart.CName.PrincipalNameString() != "alice" {
 				t.Errorf("ticket %v: %+v", ok, ticket)
@@ -169,9 +159,7 @@ func TestWaysToTheKDC(t *testing.T) {
 	t.Run("with a wrong proof", func(t *testing.T) {
 		kdc.WantsProof.Store(true)
 		who, err := kerberos.New(kerberos.Options{Conf: kdc.Conf, Principal: "alice", Keytab: kdc.Keytab(t, "alice", "an old password")})
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		defer who.Close()
 		if _, err := who.Client(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "get a new keytab from the administrator") {
 			t.Errorf("error %v", err)
@@ -182,9 +170,7 @@ func TestWaysToTheKDC(t *testing.T) {
 func listenUDP(t *testing.T, address string) net.PacketConn {
 	t.Helper()
 	c, err := net.ListenPacket("udp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	t.Cleanup(func() { c.Close() })
 	return c
 }
@@ -254,9 +240,7 @@ func TestHostileKDC(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			kdc.Lie.Store(&lie)
 			who, err := kerberos.New(kerberos.Options{Conf: kdc.Conf, Principal: "alice", Keytab: keytab})
-			if err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, err)
 			defer who.Close()
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
@@ -269,5 +253,12 @@ func TestHostileKDC(t *testing.T) {
 				t.Errorf("%.3000q", err)
 			}
 		})
+	}
+}
+
+func mustDo(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -49,9 +49,7 @@ func TestDeadlinesByHand(t *testing.T) {
 		{"distance.p90", 100.0 / 3, 100.0 / 3, math.NaN()},
 	} {
 		m, err := measure.Find([]string{x.metric})
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		for _, v := range []struct {
 			of        string
 			got, want float64

@@ -54,8 +54,6 @@ func TestEstimates(t *testing.T) {
 func checkDoc(t *testing.T, name string, f *measure.Figures) {
 	t.Helper()
 	var text bytes.Buffer
-	if err := doc.WriteText(&text, f.Doc(), false); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, doc.WriteText(&text, f.Doc(), false))
 	golden.Check(t, "testdata/"+name+".txt", text.Bytes())
 }

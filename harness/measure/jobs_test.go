@@ -101,9 +101,7 @@ func TestMetricsByHand(t *testing.T) {
 		{metric: "waiting", in: class("size", "11-50 maps"), want: 0},
 	} {
 		m, err := measure.Find([]string{x.metric})
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		got := m[0].Of(f)
 		if x.in != nil {
 			got = m[0].OfClass(x.in)
@@ -163,9 +161,7 @@ func TestMetricsOfSeveral(t *testing.T) {
 		{"nodeLocal", math.NaN()},
 	} {
 		m, err := measure.Find([]string{x.metric})
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		if got := m[0].Of(a, b); !(math.Abs(got-x.want) < 1e-9) && !(math.IsNaN(got) && math.IsNaN(x.want)) {
 			t.Errorf("%s: %v, want %v", x.metric, got, x.want)
 		}

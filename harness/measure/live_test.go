@@ -18,9 +18,7 @@ func TestLive(t *testing.T) {
 	}
 	for _, path := range files {
 		r, err := tracefile.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		r.KeepEvents()
 		var l measure.Live
 		var events []traces.Event

@@ -35,14 +35,10 @@ func TestRealJobs(t *testing.T) {
 		}
 	}
 	var text, indented bytes.Buffer
-	if err := doc.WriteText(&text, info.Doc(), false); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, doc.WriteText(&text, info.Doc(), false))
 	enc := json.NewEncoder(&indented)
 	enc.SetIndent("", "  ")
-	if err := enc.Encode(info); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, enc.Encode(info))
 	golden.Check(t, "testdata/real.txt", text.Bytes())
 	golden.Check(t, "testdata/real.json", indented.Bytes())
 }
@@ -64,9 +60,7 @@ func TestIdleNodes(t *testing.T) {
 			&traces.AttemptFinished{T: 1e9, Attempt: attempt, Outcome: traces.Succeeded},
 		}))
 		var text bytes.Buffer
-		if err := doc.WriteText(&text, info.Doc(), false); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, doc.WriteText(&text, info.Doc(), false))
 		_, nodes, _ := strings.Cut(text.String(), "cores busy (mean)\n")
 		nodes, _, _ = strings.Cut(nodes, "schedule digest")
 		if nodes != want {
@@ -78,9 +72,7 @@ func TestIdleNodes(t *testing.T) {
 // TestStableKeys holds the keys that other programs rely on.
 func TestStableKeys(t *testing.T) {
 	text, err := json.Marshal(measure.Of(traces.Header{Format: 1}, slices.Values[[]traces.Event](nil)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	for _, want := range []string{
 		`"format":1,"jobs":0,"maps":0,"reduces":0,"attempts":{"ok":0,"failed":0,"killed":0}`,
 		`"locality":{"cache":0,"node":0,"rack":0,"off":0,"unknown":0}`,
@@ -129,9 +121,7 @@ func TestDecisionsOfTheCluster(t *testing.T) {
 			&traces.Actuation{Decision: 1, GrantedAt: 8e6, Outcome: "honoured"},
 		}))
 		var text strings.Builder
-		if err := doc.WriteText(&text, f.Doc(), false); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, doc.WriteText(&text, f.Doc(), false))
 		if f.Decisions.Made != want || f.Decisions.Honoured != want || strings.Contains(text.String(), "decisions") != (want > 0) {
 			t.Errorf("actuator %q: %+v, want %d decisions; text:\n%s", actuator, f.Decisions, want, &text)
 		}
@@ -172,14 +162,10 @@ func realTrace(t *testing.T) (traces.Header, func(func(traces.Event) bool)) {
 	var all []traces.Event
 	for _, path := range files {
 		f, err := os.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		job, _, err := jhist.Parse(f)
 		f.Close()
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		all = append(all, jhist.Events(job, 1795265339563*1e6)...)
 	}
 	traces.Sort(all)
@@ -225,9 +211,7 @@ func TestMadeUp(t *testing.T) {
 		{"slotUse", traces.Simulated, true},
 	} {
 		list, err := measure.Find([]string{c.metric})
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		f.Origin = c.origin
 		if x := list[0].Of(f); math.IsNaN(x) == c.known {
 			t.Errorf("%s of a trace that is %v: %v, want it known: %v", c.metric, c.origin, x, c.known)
@@ -262,4 +246,11 @@ func TestScheduleDigest(t *testing.T) {
 			t.Errorf("digest %s, want %s", got, want)
 		}
 	})
+}
+
+func mustDo(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

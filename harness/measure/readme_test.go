@@ -16,9 +16,7 @@ import (
 func TestMetricTable(t *testing.T) {
 	const file, head = "../runs/README.md", "| metric | unit | better | what it is |\n| --- | --- | --- | --- |\n"
 	page, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	before, rest, ok := strings.Cut(string(page), head)
 	if !ok {
 		t.Fatalf("%s has no table that begins with\n%s", file, head)
@@ -35,9 +33,7 @@ func TestMetricTable(t *testing.T) {
 		fmt.Fprintf(&want, "| `%s` | %s | %s | %s |\n", m.Name, m.Unit, m.Better, m.Text)
 	}
 	if *golden.Update {
-		if err := os.WriteFile(file, []byte(before+head+want.String()+"\n"+after), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, os.WriteFile(file, []byte(before+head+want.String()+"\n"+after), 0o644))
 		return
 	}
 	if diff := cmp.Diff(want.String(), got); diff != "" {

@@ -18,12 +18,8 @@ func tree(t *testing.T, files map[string]string) string {
 	root := t.TempDir()
 	for path, text := range files {
 		path = filepath.Join(root, path)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		mustDo(t, os.WriteFile(path, []byte(text), 0o644))
 	}
 	return root
 }
@@ -32,12 +28,8 @@ func tree(t *testing.T, files map[string]string) string {
 func written(t *testing.T, name string) *newmodel.Module {
 	t.Helper()
 	m, err := newmodel.New(name, filepath.Join(t.TempDir(), "deep", name), checkout)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := m.Write(); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
+	mustDo(t, m.Write())
 	return m
 }
 
@@ -45,25 +37,17 @@ func written(t *testing.T, name string) *newmodel.Module {
 // understands, whatever is in it.
 func TestWrite(t *testing.T) {
 	odd := filepath.Join(t.TempDir(), `a "$1" (b)`)
-	if err := os.Mkdir(odd, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.Mkdir(odd, 0o755))
 	for _, path := range []string{"go.mod", "go.sum", "harness"} {
 		at, err := filepath.Abs(filepath.Join(checkout, path))
 		if err == nil {
 			err = os.Symlink(at, filepath.Join(odd, path))
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 	}
 	m, err := newmodel.New("big-5-first", filepath.Join(t.TempDir(), "mine"), odd)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := m.Write(); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
+	mustDo(t, m.Write())
 	for path, want := range map[string]string{
 		"main.go":                    "func main() { cmd.Main(big5first.Info) }",
 		"go.mod":                     "module example.com/big-5-first\n",
@@ -122,9 +106,7 @@ func TestRefused(t *testing.T) {
 // current folder.
 func TestFindsCheckout(t *testing.T) {
 	want, err := filepath.Abs(checkout)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	m, err := newmodel.New("fine", filepath.Join(t.TempDir(), "fine"), "")
 	if err != nil || m.Checkout != want {
 		t.Errorf("checkout %+v, error %v, want %s", m, err, want)
@@ -142,15 +124,9 @@ func TestFindsCheckout(t *testing.T) {
 func TestWriteOverwritesNothing(t *testing.T) {
 	root := t.TempDir()
 	m, err := newmodel.New("fine", filepath.Join(root, "fine"), checkout)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(m.Dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(m.Dir, "main.go"), []byte("mine"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
+	mustDo(t, os.Mkdir(m.Dir, 0o755))
+	mustDo(t, os.WriteFile(filepath.Join(m.Dir, "main.go"), []byte("mine"), 0o644))
 	if err := m.Write(); err == nil || !strings.Contains(err.Error(), "write new model: ") {
 		t.Errorf("error %v, want one that says that the folder exists", err)
 	}
@@ -182,9 +158,7 @@ func files(t *testing.T, m *newmodel.Module) string {
 	var all strings.Builder
 	for _, path := range []string{"go.mod", "go.sum", m.Scenario} {
 		text, err := os.ReadFile(filepath.Join(m.Dir, path))
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		all.Write(text)
 	}
 	return all.String()
@@ -202,12 +176,8 @@ func TestWrittenModule(t *testing.T) {
 	library := commands(t, "README.md", "Then, in the module's folder:\n\n")
 	m := written(t, "my-model")
 	traces, err := filepath.Abs("..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(traces, filepath.Join(m.Dir, "../harness")); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
+	mustDo(t, os.Symlink(traces, filepath.Join(m.Dir, "../harness")))
 	before := files(t, m)
 	run(t, m.Dir, "go", "vet", "./...")
 	prints(t, m.Dir, model, "example.com/my-model/mymodel\t", "skips      int >= -1  0 ", "\nmy-model ", "go run . replay ")
@@ -219,9 +189,7 @@ func TestWrittenModule(t *testing.T) {
 	}
 	// The page on heddle as a library goes on with the module.
 	for _, path := range []string{"nightly.go", "main.go", "nightly.yaml"} {
-		if err := os.WriteFile(filepath.Join(m.Dir, path), []byte(block(t, "README.md", path)), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, os.WriteFile(filepath.Join(m.Dir, path), []byte(block(t, "README.md", path)), 0o644))
 	}
 	run(t, m.Dir, "go", "vet", "./...")
 	prints(t, m.Dir, library, "skips      int >= -1  0 ", "r03-nightly-reports=6-my-model", "shuffle                  4.0 MiB", "nightly-reports=2")
@@ -234,9 +202,7 @@ func TestWrittenModule(t *testing.T) {
 func commands(t *testing.T, path, begin string) string {
 	t.Helper()
 	page, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	_, text, found := strings.Cut(string(page), begin)
 	if !found {
 		t.Fatalf("%s lacks\n%s", path, begin)
@@ -256,9 +222,7 @@ func commands(t *testing.T, path, begin string) string {
 func block(t *testing.T, path, file string) string {
 	t.Helper()
 	page, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	_, text, found := strings.Cut(string(page), " "+file+"\n")
 	text, _, ended := strings.Cut(text, "```")
 	if !found || !ended {
@@ -289,4 +253,11 @@ func run(t *testing.T, dir string, args ...string) string {
 		t.Fatalf("%v: %v\n%s", args, err, out)
 	}
 	return string(out)
+}
+
+func mustDo(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

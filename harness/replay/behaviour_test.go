@@ -21,9 +21,7 @@ func TestBehaviourReachesSimulator(t *testing.T) {
 	simulated := func(b config.Behaviour) string {
 		c := Config{Trace: x, Model: config.Model{Model: "fifo"}, Behaviour: b, Modelled: true, Seed: 1, Change: recorded.Change{Cache: recorded.Size{Size: 1 << 30, Given: true}}}
 		s, _, err := c.prepare()
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		return fmt.Sprint(s.Actuator, s.Splits, s.MapSlots, s.ReduceSlots, s.CacheReads, s.NodeFetches, s.Speculation, s.Faults, s.Capacity)
 	}
 	base := config.Behaviour{MapSlots: 1, ReduceSlots: 1} // neither can be without the other

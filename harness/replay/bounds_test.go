@@ -34,9 +34,7 @@ type jobBounds struct {
 func boundsOf(t testing.TB, c *Config, x *sim.Config) *bounds {
 	t.Helper()
 	again, _, err := c.prepare()
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	b := &bounds{
 		Source: x.Source, capacity: capacityOf(x, again.Source),
 		wrong: len(x.Faults) > 0 || x.Speculation != sim.NoSpeculation || len(x.Capacity.Changes) > 0,

@@ -64,9 +64,7 @@ func TestToldAgain(t *testing.T) {
 	} {
 		x.Header.Told = c.told
 		_, h, err := Run(&Config{Trace: x, Model: config.Model{Model: "test-listener"}, Seed: 1, Behaviour: config.Behaviour{Capacity: c.given}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		got := "nothing"
 		if told := (*made)[len(*made)-1].Told; told != nil {
 			change, _ := told.Change(0)

@@ -59,9 +59,7 @@ func traceOf(t testing.TB, h traces.Header, list []ran) *recorded.Trace {
 	}
 	traces.Sort(events)
 	x, err := recorded.New("made by hand", h, slices.Values(events))
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	return x
 }
 
@@ -98,9 +96,7 @@ func TestTurnover(t *testing.T) {
 		}},
 	} {
 		fitted, err := Calibrate([]*recorded.Trace{traceOf(t, traces.Header{Origin: traces.Recovered, Model: "yarn"}, c.list)}, recorded.Change{}, "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		if got := fitted.Turnover; got.Samples != c.samples || math.Abs(got.Value-c.meanMs) > 1 {
 			t.Errorf("%s: %d turnovers of %.0f ms, want %d of %.0f", name, got.Samples, got.Value, c.samples, c.meanMs)
 		}
@@ -121,9 +117,7 @@ func waves(gaps ...float64) []ran {
 func TestMadeUp(t *testing.T) {
 	for _, marks := range [][]string{nil, {"schedule"}, {"hosts"}, {"durations"}, {"tasks"}, {"nodes"}, {"replicas"}, {"nodes", "tasks", "durations", "schedule", "hosts", "replicas"}} {
 		c, err := Calibrate([]*recorded.Trace{traceOf(t, traces.Header{Origin: traces.Imported, Synthetic: marks}, waves(0.5, 0.5, 0.5))}, recorded.Change{}, "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		has := func(mark ...string) bool {
 			for _, m := range mark {
 				if strings.Contains(strings.Join(marks, " "), m) {
@@ -156,9 +150,7 @@ func TestRefused(t *testing.T) {
 		"": {0.5, 0.4, 0.6},
 	} {
 		c, err := Calibrate([]*recorded.Trace{traceOf(t, traces.Header{Origin: traces.Recovered, Model: "yarn"}, waves(gaps...))}, recorded.Change{}, "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		if got := strings.Join(c.Warnings, "\n"); !strings.Contains(got, want) || want == "" && got != "" {
 			t.Errorf("gaps of %v s: warnings %q, want %q", gaps, got, want)
 		}
@@ -180,9 +172,7 @@ func TestEraTurnover(t *testing.T) {
 		"jhist/job_2.4.0-FAILED.jhist": {},
 	} {
 		c, err := CalibrateOne(imported(t, 0, file), false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		if got := c.Turnover; got.Value < want.least || got.Value > want.most {
 			t.Errorf("%s: a turnover of %.0f ms on %d samples, want %.0f to %.0f", file, got.Value, got.Samples, want.least, want.most)
 		}

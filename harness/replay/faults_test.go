@@ -19,9 +19,7 @@ func fault(t *testing.T, texts ...string) config.Faults {
 	t.Helper()
 	var list config.Faults
 	for _, text := range texts {
-		if err := list.Set(text); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, list.Set(text))
 	}
 	return list
 }
@@ -59,9 +57,7 @@ func TestFaultsAgain(t *testing.T) {
 		}
 		second := Config{Trace: was, Model: x.OwnModel(), Seed: 1}
 		again, err := simulate(&second)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		if was, is := outages(t, first), outages(t, second); !slices.Equal(was, is) {
 			t.Errorf("%s: nodes were lost and back at %v, and at %v when replayed", c.name, was, is)
 		}
@@ -80,9 +76,7 @@ func TestCopiesAgain(t *testing.T) {
 		Behaviour: config.Behaviour{Speculation: config.SpeculationHadoop, Faults: fault(t, "at=0s,node="+string(x.Nodes[0].Node)+",slow,speed=0.1")},
 	}
 	was, err := simulate(&slow)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	if had, has := copies(t, slow), copies(t, Config{Trace: was, Model: x.OwnModel(), Seed: 1}); had == 0 || has == 0 {
 		t.Errorf("%d attempts had a copy, and %d when replayed", had, has)
 	}
@@ -91,9 +85,7 @@ func TestCopiesAgain(t *testing.T) {
 func fitted(t *testing.T, x *recorded.Trace) *calibration.Calibration {
 	t.Helper()
 	c, err := CalibrateOne(x, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	return c
 }
 
@@ -149,9 +141,7 @@ func TestCachePolicy(t *testing.T) {
 	c := Config{Trace: x, Model: config.Model{Model: "acl"}, Seed: 1, Behaviour: config.Behaviour{CachePolicy: config.CacheLRU}}
 	c.Change.Cache.Given, c.Change.Cache.Size = true, units.Size(1<<30)
 	list, err := Outcomes([]Config{c})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	if list[0].Locality.Cache == 0 {
 		t.Errorf("no map read from memory: %+v", list[0].Locality)
 	}

@@ -18,9 +18,7 @@ const lab = "../fidelity/testdata/run/trials"
 func loaded(t *testing.T, trial string) *recorded.Trace {
 	t.Helper()
 	x, err := recorded.Load(filepath.Join(lab, trial, "trace.heddle"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	return x
 }
 
@@ -44,9 +42,7 @@ func TestFollow(t *testing.T) {
 				got = append(got, decision(e))
 			}
 		}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		// The real node reported anew for its second slot; the simulator has both
 		// filled at the first report of a millisecond.
 		beats = slices.Compact(beats)

@@ -31,9 +31,7 @@ func claiming(t testing.TB, reduces int32) []byte {
 			&traces.AttemptFinished{T: at + 2e9, Attempt: traces.Attempt{Task: task}, Outcome: traces.Succeeded, Counters: traces.NoCounters})
 	}
 	var out bytes.Buffer
-	if err := tracefile.WriteLines(&out, h, slices.Values(events)); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, tracefile.WriteLines(&out, h, slices.Values(events)))
 	return out.Bytes()
 }
 
@@ -81,9 +79,7 @@ func replayed(data []byte, looks int) (int64, *recorded.Trace, error) {
 // one, replay with the one, in the memory that it takes.
 func TestClaimedTasks(t *testing.T) {
 	bytes, x, err := replayed(claiming(t, 16_000_000), 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	if bytes > 32<<20 {
 		t.Errorf("%d bytes were allocated for a trace of two tasks", bytes)
 	}

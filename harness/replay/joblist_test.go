@@ -33,9 +33,7 @@ func listOf(t *testing.T, jobs int, input, shuffle, output int64) *recorded.Trac
 		})
 	}
 	x, err := recorded.New("list", h, slices.Values(events))
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	return x
 }
 
@@ -60,9 +58,7 @@ func TestListFigures(t *testing.T) {
 		events := 0
 		recorded.Record = func(traces.Event) { events++ }
 		out, err := Outcomes([]Config{c, recorded})
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		got, want := out[0], out[1]
 		unknown := cmpopts.IgnoreFields(measure.Figures{}, "TraceDigest", "Events", "DurationMs", "Decisions", "Phases", "Fetched")
 		if d := cmp.Diff(want.Figures, got.Figures, unknown, cmpopts.IgnoreUnexported(measure.Figures{}, measure.Job{}, measure.Node{}),
@@ -90,9 +86,7 @@ func TestListSeeds(t *testing.T) {
 	x := listOf(t, 2, 9<<30, 5<<30, 2<<30)
 	run := func(model string, seed uint64) Outcome {
 		out, err := Outcomes([]Config{{Trace: x, Model: config.Model{Model: model}, Seed: seed, Change: recorded.Change{Slots: 4}}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		return out[0]
 	}
 	a, again, other, fair := run("fifo", 1), run("fifo", 1), run("fifo", 2), run("fair", 1)
@@ -112,17 +106,13 @@ func TestListSeeds(t *testing.T) {
 func TestListMemory(t *testing.T) {
 	x := listOf(t, 30, 100_000*128<<20, 0, 0)
 	costs, err := CalibrateOne(x, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	out, err := Outcomes([]Config{{
 		Trace: x, Calibration: costs, Model: config.Model{Model: "fifo"}, Behaviour: config.Behaviour{Actuator: config.ActuatorIdeal}, Seed: 1, Change: recorded.Change{Slots: 1000, Speed: 10},
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	runtime.ReadMemStats(&after)
 	if bytes := after.TotalAlloc - before.TotalAlloc; out[0].Attempts.OK != 3_000_000 || bytes > 64<<20 {
 		t.Errorf("%d maps were replayed, and %d MB allocated", out[0].Attempts.OK, bytes>>20)

@@ -49,14 +49,10 @@ func TestRecordedByHand(t *testing.T) {
 		&traces.JobFinished{T: 21500 * 1e6, Job: "job_1_1", Outcome: traces.Succeeded, Counters: traces.NoCounters},
 	}
 	trace, err := recorded.New("by hand", h, slices.Values(events))
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	c := &Config{Trace: trace, Model: config.Model{Model: config.ModelYARN}, Calibration: &calibration.Calibration{}}
 	x, _, err := c.prepare()
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	var j sim.Job
 	if !x.Source.Next(&j) {
 		t.Fatal("no job")

@@ -17,24 +17,18 @@ func TestProgress(t *testing.T) {
 		&traces.JobListed{T: 1e9, Job: "a", InputBytes: 900 << 20, ShuffleBytes: 3 << 30, OutputBytes: 1 << 20},
 		&traces.JobListed{T: 2e9, Job: "b", InputBytes: 90 << 30, OutputBytes: 1 << 20},
 	}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	for _, trace := range []*recorded.Trace{measured, list} {
 		c := Config{Trace: trace, Model: config.Model{Model: "fifo"}, Seed: 1}
 		if len(trace.List) > 0 {
 			c.Change.Nodes = 4
 		}
 		without, err := Outcomes([]Config{c})
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		var said []int64
 		c.Progress = func(done int64) { said = append(said, done) }
 		with, err := Outcomes([]Config{c})
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		f := with[0].Figures
 		if f.ScheduleDigest != without[0].ScheduleDigest || f.Attempts != without[0].Attempts {
 			t.Errorf("%s: %s, %+v; without progress %s, %+v", trace.Name, f.ScheduleDigest, f.Attempts, without[0].ScheduleDigest, without[0].Attempts)

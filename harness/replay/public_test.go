@@ -37,9 +37,7 @@ func imported(t *testing.T, nodes int, files ...string) *recorded.Trace {
 		t.Fatal(err)
 	}
 	x, err := recorded.Load(o.Output)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	return x
 }
 
@@ -85,9 +83,7 @@ func TestPublicTraces(t *testing.T) {
 				x.Header.List.SpreadPercent = 0 // so that bounds are what jobs take
 			}
 			fitted, err := CalibrateOne(x, false)
-			if err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, err)
 			for _, model := range allModels(list || testing.Short()) {
 				if list && os.Getenv("HEDDLE_LONG") != "1" && model.Model != "fifo" && model.Model != "delay" {
 					continue
@@ -132,9 +128,7 @@ func allModels(byClass bool) []config.Model {
 func labCosts(t *testing.T) *calibration.Calibration {
 	t.Helper()
 	c, err := Calibrate([]*recorded.Trace{loaded(t, "r01-wordcount-yarn"), loaded(t, "r03-wordcount-yarn")}, recorded.Change{}, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	c.Sharing, c.HostCores = 0, 0
 	c.DiskBytesPerSec, c.LinkBytesPerSec, c.UplinkBytesPerSec = 0, 0, 0
 	return c
@@ -146,9 +140,7 @@ func public(t *testing.T, list bool, c *Config) {
 	began := time.Now()
 	c.Actuator, c.Seed = config.ActuatorNone, 1
 	x, _, err := c.prepare()
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	limits := boundsOf(t, c, x)
 	r, err := sim.Run(x)
 	if err != nil {
@@ -191,9 +183,7 @@ func public(t *testing.T, list bool, c *Config) {
 func failed(t *testing.T, path string) (n int64) {
 	t.Helper()
 	r, err := tracefile.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	defer r.Close()
 	return int64(measure.Of(r.Header(), r.All()).Attempts.Failed)
 }
@@ -226,9 +216,7 @@ func TestEraLocality(t *testing.T) {
 				Trace: x, Model: config.Model{Label: "fifo", Model: "fifo", Params: map[string]string{"offRackPerHeartbeat": "1"}},
 				Behaviour: config.Behaviour{Actuator: config.ActuatorNone}, Seed: seed + 1, Change: recorded.Change{Slots: c.slots},
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, err)
 			for l, share := range mix(again) {
 				is[l] += share / seeds
 			}
@@ -247,9 +235,7 @@ func TestEraLocality(t *testing.T) {
 func TestInferred(t *testing.T) {
 	x := imported(t, 0, "sls/2jobs2min-rumen-jh.json")
 	list, err := Outcomes([]Config{{Trace: x, Model: x.OwnModel(), Seed: 1, Sanity: true, WithoutEvents: true}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	o := &list[0]
 	if s := o.MakespanMs / 1000; s < 195 || s > 196 || len(o.Warnings) > 0 || o.Assumed[0] != "8 slots a node, as many as ran at once (--slots)" {
 		t.Errorf("makespan %.1f s, assumed %q, warnings %q; want 195.5 s of 197.3, eight slots and no warning", s, o.Assumed, o.Warnings)

@@ -22,9 +22,7 @@ func TestRecorded(t *testing.T) {
 	for _, trial := range []string{"r01-wordcount-yarn", "r03-wordcount-yarn", "r04-wordcount-yarn", "r01-wordcount-fifo", "r03-wordcount-fifo", "r04-wordcount-fifo"} {
 		x := loaded(t, trial)
 		again, err := simulate(&Config{Trace: x, Model: x.OwnModel(), Behaviour: x.OwnBehaviour(), Seed: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		was, is := makespanMs(x), makespanMs(again)
 		if diff := math.Abs(is-was) / was; diff > 0.12 {
 			t.Errorf("%s: %.1f s measured, %.1f s replayed", trial, was/1000, is/1000)
@@ -81,9 +79,7 @@ func mix(t *recorded.Trace) [traces.LevelOff + 1]float64 {
 // fitted to what came of it.
 func TestCalibrateRecovers(t *testing.T) {
 	truth, err := Calibrate([]*recorded.Trace{loaded(t, "r01-wordcount-fifo"), loaded(t, "r03-wordcount-fifo")}, recorded.Change{}, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	w := truth.Of("wordcount")
 	w.Map.FixedMs, w.Map.MsPerMiB, w.Map.Spread = 0, 2000, []float64{0.9, 1, 1.1}
 	w.Reduce.FixedMs, w.Reduce.MsPerMiB, w.Reduce.Spread = 4000, 0, []float64{0.8, 1, 1.2}
@@ -92,9 +88,7 @@ func TestCalibrateRecovers(t *testing.T) {
 	for seed := range uint64(3) {
 		x := loaded(t, "r01-wordcount-fifo")
 		again, err := simulate(&Config{Trace: x, Model: x.OwnModel(), Seed: seed, Calibration: truth, Modelled: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		again.Header.Settings = x.Header.Settings
 		again.Header.Synthetic = nil // here the simulated run is the measured one
 		for i := range again.Nodes {
@@ -103,9 +97,7 @@ func TestCalibrateRecovers(t *testing.T) {
 		seen = append(seen, again)
 	}
 	got, err := Calibrate(seen, recorded.Change{}, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	within := func(what string, got, want, part float64) {
 		t.Helper()
 		if math.Abs(got-want) > part*want {
@@ -181,9 +173,7 @@ func TestChanges(t *testing.T) {
 		x := loaded(t, "r01-wordcount-yarn")
 		x.Header.Cluster.Disks = []traces.DiskFacts{{Node: x.Nodes[0].Node, BytesPerSec: 9 << 20}}
 		m, err := x.Machines(&recorded.Change{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		(&Config{Trace: x, Calibration: &calibration.Calibration{DiskBytesPerSec: 1}}).limit(&m)
 		if got := m.Nodes[0].DiskBytesPerSec; got != 9<<20 {
 			t.Errorf("node %s reads %d bytes/s, want those of the trace", m.Nodes[0].Name, got)
@@ -192,15 +182,11 @@ func TestChanges(t *testing.T) {
 	t.Run("nodes of ApplicationMasters", func(t *testing.T) {
 		x := loaded(t, "r01-wordcount-yarn")
 		recordedMasters, err := x.Machines(&recorded.Change{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		x.Header.Cluster.Nodes = append(x.Header.Cluster.Nodes, traces.NodeFacts{Node: "am2", MemoryBytes: 2 << 30}, traces.NodeFacts{Node: "no NodeManager"})
 		x.Header.Cluster.AMMemoryBytes = 1 << 30
 		m, err := x.Machines(&recorded.Change{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		if nodes, mb := m.Masters-recordedMasters.Masters, m.MastersMB-recordedMasters.MastersMB; nodes != 2 || mb != 3<<10 {
 			t.Errorf("%d nodes of %d MB more, want the two that have memory, of 3072", nodes, mb)
 		}
@@ -229,9 +215,7 @@ func splits(t *testing.T, x *recorded.Trace, c recorded.Change) (hosts [][]trace
 func changed(t *testing.T, x *recorded.Trace, c recorded.Change) *recorded.Trace {
 	t.Helper()
 	again, err := simulate(&Config{Trace: x, Model: config.Model{Model: config.ModelYARN}, Seed: 1, Change: c})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	return again
 }
 
@@ -247,9 +231,7 @@ func TestSameSeed(t *testing.T) {
 		}
 	}
 	out, err := Outcomes(list)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	half := len(list) / 2
 	for i := range half {
 		if out[i].ScheduleDigest != out[i+half].ScheduleDigest || out[i].TraceDigest != out[i+half].TraceDigest {
@@ -286,18 +268,12 @@ func TestModelErrors(t *testing.T) {
 
 func TestCalibrationFile(t *testing.T) {
 	c, err := Calibrate([]*recorded.Trace{loaded(t, "r01-wordcount-yarn")}, recorded.Change{}, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	path := filepath.Join(t.TempDir(), "c.json")
-	if err := c.WriteFile(path); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, c.WriteFile(path))
 	x := loaded(t, "r03-wordcount-yarn")
 	again, err := calibration.Read(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	out, err := Outcomes([]Config{
 		{Trace: x, Model: x.OwnModel(), Calibration: c, Modelled: true},
 		{Trace: x, Model: x.OwnModel(), Calibration: again, Modelled: true},
@@ -314,18 +290,14 @@ func FuzzReadCalibration(f *testing.F) {
 	f.Add([]byte(`{"format":1,"sharing":-1}`))
 	f.Add([]byte(`{"format":2}`))
 	x, err := loadBytes(claiming(f, 1))
-	if err != nil {
-		f.Fatal(err)
-	}
+	mustDo(f, err)
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) > 4<<10 {
 			t.Skip("longer inputs find little more in the same time")
 		}
 		path := filepath.Join(dir, "c.json")
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, os.WriteFile(path, data, 0o600))
 		c, err := calibration.Read(path)
 		if err != nil {
 			return
@@ -353,9 +325,7 @@ func TestBadTraces(t *testing.T) {
 		&traces.JobSubmitted{Job: "a", Maps: 2, Reduces: 1}, &traces.TaskScheduled{Task: traces.Task{Job: "b"}}, &traces.TaskScheduled{Task: traces.Task{Job: "a"}},
 		&traces.AttemptFinished{Attempt: traces.Attempt{Task: traces.Task{Job: "a", Index: 7}}}, &traces.TaskScheduled{Task: traces.Task{Job: "a", Index: -1}},
 	}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	c := Config{Trace: x, Model: x.OwnModel()}
 	if _, err := simulate(&c); err == nil || !strings.Contains(err.Error(), "--nodes") {
 		t.Errorf("error %v, want one that says how to give nodes", err)
@@ -366,12 +336,8 @@ func TestBadTraces(t *testing.T) {
 	}
 	cut := filepath.Join(t.TempDir(), "cut.heddle")
 	data, err := os.ReadFile(filepath.Join(lab, "r01-wordcount-yarn", "trace.heddle"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(cut, data[:len(data)-40], 0o644); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
+	mustDo(t, os.WriteFile(cut, data[:len(data)-40], 0o644))
 	if x, err := recorded.Load(cut); err == nil && len(x.Warnings) == 0 {
 		t.Error("a trace that was cut off is loaded without a warning")
 	}
@@ -382,26 +348,27 @@ func TestOutMatchesDigest(t *testing.T) {
 	x := loaded(t, "r01-wordcount-fifo")
 	var events []traces.Event
 	out, err := Outcomes([]Config{{Trace: x, Model: x.OwnModel(), Seed: 1, Record: func(e traces.Event) { events = append(events, e) }}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	path := filepath.Join(t.TempDir(), "out.heddle")
 	traces.Sort(events)
-	if err := tracefile.WriteFile(path, out[0].Header, events); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, tracefile.WriteFile(path, out[0].Header, events))
 	report, err := tracefile.Check(path)
 	if err != nil || len(report.Damage)+len(report.Warnings) > 0 {
 		t.Fatalf("%v, %+v", err, report)
 	}
 	r, err := tracefile.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	defer r.Close()
 	for r.Next() {
 	}
 	if f := r.Footer(); f == nil || f.TraceDigest != out[0].TraceDigest || f.ScheduleDigest != out[0].ScheduleDigest {
 		t.Errorf("file %+v, replay %s %s", f, out[0].TraceDigest, out[0].ScheduleDigest)
+	}
+}
+
+func mustDo(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

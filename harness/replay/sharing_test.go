@@ -70,9 +70,7 @@ func TestSharing(t *testing.T) {
 		{"a core for each, one run tells nothing", 12, 0.1, 1, false},
 	} {
 		fitted, err := Calibrate(runsOn(t, c.cores, c.spread, c.runs), recorded.Change{}, "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		if fitted.SharingGuessed != c.guessed || fitted.HostCores != map[bool]float64{false: 2}[c.guessed] {
 			t.Errorf("%s: guessed: %v, %v cores of the machine, %v of a node's; spread of the times %v", c.name, fitted.SharingGuessed, fitted.HostCores, fitted.Sharing, fitted.SharingSpread)
 		}
@@ -87,15 +85,11 @@ func TestSharing(t *testing.T) {
 func TestOthers(t *testing.T) {
 	x := runsOn(t, 2, 0.1, 3)
 	costs, err := Calibrate(x, recorded.Change{}, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	costs.TaskStart.Value = 0
 	span := func(others float64) float64 {
 		r, err := simulate(&Config{Trace: x[0], Model: x[0].OwnModel(), Seed: 1, Calibration: costs, Modelled: true, Change: recorded.Change{Others: others}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		if got := r.Header.Cluster.OthersCores; got != others {
 			t.Errorf("others use %v cores in the simulated trace, want %v", got, others)
 		}
@@ -111,9 +105,7 @@ func TestOthers(t *testing.T) {
 func TestOthersRefused(t *testing.T) {
 	x := runsOn(t, 2, 0.1, 3)
 	costs, err := Calibrate(x, recorded.Change{}, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	alone := *costs
 	alone.HostCores, alone.Sharing = 0, 1
 	for _, c := range []struct {

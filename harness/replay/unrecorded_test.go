@@ -18,9 +18,7 @@ func TestWithoutEvents(t *testing.T) {
 	node := string(x.Nodes[0].Node)
 	lab := labCosts(t)
 	mishaps, err := simulate(&Config{Trace: x, Model: x.OwnModel(), Seed: 1, Behaviour: config.Behaviour{Faults: fault(t, "at=0s,failAttempts,share=0.2", "at=8s,node="+node+",down", "at=14s,node="+node+",up")}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	failed := 0
 	for name, c := range map[string]Config{
 		"own model":       {Trace: x, Model: x.OwnModel()},
@@ -47,9 +45,7 @@ func TestWithoutEvents(t *testing.T) {
 		tables := [2]string{}
 		for i := range list {
 			var out strings.Builder
-			if err := doc.WriteText(&out, Doc(list[i:i+1], nil), false); err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, doc.WriteText(&out, Doc(list[i:i+1], nil), false))
 			tables[i] = out.String()
 		}
 		if d := cmp.Diff(tables[1], tables[0]); d != "" {
@@ -65,9 +61,7 @@ func TestWithoutEvents(t *testing.T) {
 			t.Fatalf("%s: events are asked for: %d come, %v", name, recorded, err)
 		}
 		var out strings.Builder
-		if err := doc.WriteText(&out, Doc(list, nil), false); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, doc.WriteText(&out, Doc(list, nil), false))
 		if d := cmp.Diff(tables[1], out.String()); d != "" {
 			t.Errorf("%s: without events -, with events that are only recorded +:\n%s", name, d)
 		}

@@ -166,10 +166,10 @@ func TestPictures(t *testing.T) {
 		media(b, x.medium, x.scheme)
 		b.Do(chromedp.EmulateViewport(x.width, 900), chromedp.Sleep(300e6))
 		png, err := chromedp.Run(b.Ctx, chromedp.FullScreenshot(100))
-		check(t, err)
-		check(t, os.WriteFile(filepath.Join(dir, x.name+".png"), png, 0o644))
+		mustDo(t, err)
+		mustDo(t, os.WriteFile(filepath.Join(dir, x.name+".png"), png, 0o644))
 	}
 	pdf, err := chromedp.Call(b.Ctx, cdppage.PrintToPDF, cdppage.PrintToPDFParams{})
-	check(t, err)
-	check(t, os.WriteFile(filepath.Join(dir, "print.pdf"), pdf.Data, 0o644))
+	mustDo(t, err)
+	mustDo(t, os.WriteFile(filepath.Join(dir, "print.pdf"), pdf.Data, 0o644))
 }

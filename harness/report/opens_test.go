@@ -49,20 +49,20 @@ func BenchmarkOpens(b *testing.B) {
 		b.Run(fmt.Sprintf("attempts=%d", size.attempts), func(b *testing.B) {
 			tab := browsertest.New(b)
 			path := filepath.Join(b.TempDir(), "big.tsv")
-			check(b, os.WriteFile(path, []byte(jobsOf(size.jobs, size.attempts/2/size.jobs-1)), 0o600))
+			mustDo(b, os.WriteFile(path, []byte(jobsOf(size.jobs, size.attempts/2/size.jobs-1)), 0o600))
 			source := "models: [yarn, fifo]\nworkloads: [{trace: " + path + ", scale: 0.05}]\ntimeout: 24h\n"
 			e, err := config.ParseExperiment("big.yaml", []byte(source))
-			check(b, err)
+			mustDo(b, err)
 			lab, err := config.LoadCluster("../config/testdata/slowdisks.yaml")
-			check(b, err)
+			mustDo(b, err)
 			lab.Machines.Nodes = size.nodes
 			run, err := experiment.Simulate(b.Context(), experiment.Options{Experiment: e, Source: []byte(source), Cluster: lab, Root: b.TempDir(), Name: "big"}, nil)
-			check(b, err)
+			mustDo(b, err)
 			page := written(b, Options{Runs: []string{run.Dir}})
 			_, err = chromedp.Call(tab.Ctx, cdppage.AddScriptToEvaluateOnNewDocument, cdppage.AddScriptToEvaluateOnNewDocumentParams{Source: whenDrawn})
-			check(b, err)
+			mustDo(b, err)
 			_, err = chromedp.Call(tab.Ctx, performance.Enable, performance.EnableParams{TimeDomain: performance.EnableTimeDomainThreadTicks})
-			check(b, err)
+			mustDo(b, err)
 			var sumMs, mostMs, cpuMs float64
 			for b.Loop() {
 				tab.Open(page, "")
@@ -70,7 +70,7 @@ func BenchmarkOpens(b *testing.B) {
 				ms := tab.Number("window.drawnMs")
 				sumMs, mostMs = sumMs+ms, max(mostMs, ms)
 				measured, err := chromedp.Call(tab.Ctx, performance.GetMetrics, cdp.Empty{})
-				check(b, err)
+				mustDo(b, err)
 				for _, m := range measured.Metrics {
 					if m.Name == "TaskDuration" { // since the navigation
 						cpuMs += m.Value * 1000

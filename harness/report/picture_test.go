@@ -51,24 +51,24 @@ const seen = `(() => {
 //	go test ./harness/report -run TestScreenshot -update
 func TestScreenshot(t *testing.T) {
 	source, err := os.ReadFile("../config/testdata/cachedonly.yaml")
-	check(t, err)
+	mustDo(t, err)
 	b := browsertest.New(t)
 	page := written(t, Options{Runs: []string{simulated(t, string(source))}})
 	readme, err := os.ReadFile("../../README.md")
-	check(t, err)
+	mustDo(t, err)
 	for _, x := range []struct{ theme, name string }{{"light", ".github/report.png"}, {"dark", ".github/report-dark.png"}} {
 		media(b, "screen", x.theme)
 		clip := showClicked(b, page)
 		now, path := b.Text(seen), "../../"+x.name
 		if *golden.Update {
 			shot, err := chromedp.Call(b.Ctx, cdppage.CaptureScreenshot, cdppage.CaptureScreenshotParams{Clip: clip})
-			check(t, err)
-			check(t, os.WriteFile(path, labelled(fewColours(t, shot.Data), now), 0o644))
+			mustDo(t, err)
+			mustDo(t, os.WriteFile(path, labelled(fewColours(t, shot.Data), now), 0o644))
 		}
 		kept, err := os.ReadFile(path)
-		check(t, err)
+		mustDo(t, err)
 		config, err := png.DecodeConfig(bytes.NewReader(kept))
-		check(t, err)
+		mustDo(t, err)
 		if config.Width != int(clip.Width) || len(kept) > 150_000 {
 			t.Errorf("%s: %d bytes, %d pixels wide; want at most 150,000, and %g", x.name, len(kept), config.Width, clip.Width)
 		}
@@ -116,7 +116,7 @@ func showClicked(b *browsertest.Tab, page string) *cdppage.Viewport {
 func fewColours(t *testing.T, data []byte) []byte {
 	t.Helper()
 	from, err := png.Decode(bytes.NewReader(data))
-	check(t, err)
+	mustDo(t, err)
 	box := from.Bounds()
 	counts := map[color.Color]int{}
 	var all color.Palette
@@ -136,7 +136,7 @@ func fewColours(t *testing.T, data []byte) []byte {
 		}
 	}
 	var out bytes.Buffer
-	check(t, (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&out, to))
+	mustDo(t, (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&out, to))
 	return out.Bytes()
 }
 

@@ -40,15 +40,15 @@ thresholds:
 func simulated(t testing.TB, source string) string {
 	t.Helper()
 	e, err := config.ParseExperiment("two.yaml", []byte(source))
-	check(t, err)
+	mustDo(t, err)
 	lab, err := config.LoadCluster("../config/testdata/slowdisks.yaml")
-	check(t, err)
+	mustDo(t, err)
 	run, err := experiment.Simulate(t.Context(), experiment.Options{Experiment: e, Source: []byte(source), Cluster: lab, Root: t.TempDir(), Name: "two"}, nil)
-	check(t, err)
+	mustDo(t, err)
 	return run.Dir
 }
 
-func check(t testing.TB, err error) {
+func mustDo(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -59,9 +59,9 @@ func check(t testing.TB, err error) {
 func written(t testing.TB, o Options) string {
 	t.Helper()
 	d, err := Of(t.Context(), o)
-	check(t, err)
+	mustDo(t, err)
 	var out strings.Builder
-	check(t, doc.WritePage(&out, d))
+	mustDo(t, doc.WritePage(&out, d))
 	return out.String()
 }
 
@@ -69,9 +69,9 @@ func written(t testing.TB, o Options) string {
 // where all of it is from.
 func TestGolden(t *testing.T) {
 	d, err := Of(t.Context(), Options{Runs: []string{simulated(t, two)}})
-	check(t, err)
+	mustDo(t, err)
 	var out strings.Builder
-	check(t, doc.WriteText(&out, d, false))
+	mustDo(t, doc.WriteText(&out, d, false))
 	text, _, ok := strings.Cut(out.String(), "\nWhere this is from\n")
 	if !ok {
 		t.Fatalf("it does not say where it is from:\n%s", text)
@@ -110,19 +110,19 @@ func replayed(t testing.TB, path string, keep bool) string {
 	kept := experiment.Replays{Root: t.TempDir(), Name: "again", Traces: keep}
 	t.Cleanup(kept.Close)
 	r, err := tracefile.Open(path)
-	check(t, err)
+	mustDo(t, err)
 	defer r.Close()
 	figures, each := measure.New(r.Header()), kept.Trace(path, r)
 	trace, err := recordedtrace.Read(path, r, func(e traces.Event) { figures.Add(e); each(e) })
-	check(t, err)
+	mustDo(t, err)
 	fitted, err := replay.CalibrateOne(trace, false)
-	check(t, err)
+	mustDo(t, err)
 	configs := []replay.Config{{Trace: trace, Model: config.Model{Model: "fifo", Label: "fifo"}, Seed: 1, Calibration: fitted}}
 	kept.Record(configs)
 	list, err := replay.Outcomes(configs)
-	check(t, err)
+	mustDo(t, err)
 	run, err := kept.Keep(append([]replay.Outcome{*replay.Recorded(trace, figures.Figures())}, list...))
-	check(t, err)
+	mustDo(t, err)
 	return run.Dir
 }
 
@@ -156,7 +156,7 @@ func TestFarFromRecording(t *testing.T) {
 	h := traces.Header{Origin: traces.Measured, Cluster: traces.ClusterFacts{Nodes: []traces.NodeFacts{{Node: "a", Rack: "r", MemoryBytes: 8 << 30, VCores: 8, Worker: true}}}}
 	a := traces.Attempt{Task: traces.Task{Job: "job_1_0001", Kind: traces.Map}}
 	path := filepath.Join(t.TempDir(), "waits.trace")
-	check(t, tracefile.WriteFile(path, h, []traces.Event{
+	mustDo(t, tracefile.WriteFile(path, h, []traces.Event{
 		&traces.JobSubmitted{Job: a.Job, Name: "waits", Maps: 1},
 		&traces.TaskScheduled{Task: a.Task, SplitHosts: []traces.Node{"a"}},
 		&traces.AttemptStarted{T: 60 * second, Attempt: a, Node: "a", Rack: "r", SampleAgeNs: -1},
@@ -164,7 +164,7 @@ func TestFarFromRecording(t *testing.T) {
 		&traces.JobFinished{T: 64 * second, Job: a.Job, Outcome: traces.Succeeded, Counters: traces.NoCounters},
 	}))
 	d, err := Of(t.Context(), Options{Runs: []string{replayed(t, path, false)}, Traces: []string{path}})
-	check(t, err)
+	mustDo(t, err)
 	i := slices.IndexFunc(d, func(part doc.Part) bool { _, is := part.(doc.Warnings); return is })
 	if i < 0 || !regexp.MustCompile(`^waits.*: the simulated mean job completion time is far from the real one: -\d\d\.\d % under fifo; `).MatchString(d[i].(doc.Warnings)[0]) {
 		t.Errorf("warnings %q", d[i])
@@ -199,7 +199,7 @@ func hostileTrace(t testing.TB, name string) string {
 		&traces.JobFinished{T: 4 * second, Job: a.Job, Outcome: traces.Failed, Diagnostics: name, Counters: traces.NoCounters},
 	}
 	path := filepath.Join(t.TempDir(), "x.trace")
-	check(t, tracefile.WriteFile(path, h, events))
+	mustDo(t, tracefile.WriteFile(path, h, events))
 	return path
 }
 

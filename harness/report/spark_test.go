@@ -19,9 +19,9 @@ func TestSpark(t *testing.T) {
 		"application_1_0002": func(f *os.File) { sparktest.Lost(f, "application_1_0002", "lost") },
 	} {
 		f, err := os.Create(filepath.Join(folder, name))
-		check(t, err)
+		mustDo(t, err)
 		write(f)
-		check(t, f.Close())
+		mustDo(t, f.Close())
 	}
 	b := browsertest.New(t)
 	b.Open(written(t, Options{Traces: []string{folder}}), "")

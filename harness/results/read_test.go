@@ -28,15 +28,9 @@ func trialOf(repeat int, workload, model string) Trial {
 func table(t *testing.T, trials []Trial) *runs.Run {
 	t.Helper()
 	run, err := runs.Create(t.TempDir(), "run", runs.Manifest{World: runs.WorldSimulated})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := WriteTable(run, trials); err != nil {
-		t.Fatal(err)
-	}
-	if err := run.End(nil); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
+	mustDo(t, WriteTable(run, trials))
+	mustDo(t, run.End(nil))
 	run.Close()
 	return run
 }
@@ -76,26 +70,18 @@ func TestTableLacksARow(t *testing.T) {
 	kept := table(t, []Trial{trialOf(1, "sort", "yarn"), trialOf(2, "sort", "yarn")})
 	file := filepath.Join(kept.Dir, measuresFile)
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	was, _ := kept.File(measuresFile)
 	less, _, _ := bytes.Cut(text, []byte("\n"))
 	less = append(less, '\n')
 	manifest := filepath.Join(kept.Dir, "manifest.json")
 	m, err := os.ReadFile(manifest)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	m = bytes.Replace(m, []byte(was.SHA256), fmt.Appendf(nil, "%x", sha256.Sum256(less)), 1)
 	m = bytes.Replace(m, fmt.Appendf(nil, `"bytes": %d`, was.Bytes), fmt.Appendf(nil, `"bytes": %d`, len(less)), 1)
-	if err := errors.Join(os.WriteFile(file, less, 0o600), os.WriteFile(manifest, m, 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, errors.Join(os.WriteFile(file, less, 0o600), os.WriteFile(manifest, m, 0o600)))
 	opened, err := runs.Open(kept.Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	if _, err := List(opened); !errors.Is(err, runs.ErrDamaged) || !strings.Contains(err.Error(), "has 1 rows, 2 were written") {
 		t.Errorf("error %v, want one that says how many rows there were", err)
 	}
@@ -137,19 +123,11 @@ func TestNoResult(t *testing.T) {
 // TestCaptureHasNone has a capture be told from a run whose results are lost.
 func TestCaptureHasNone(t *testing.T) {
 	run, err := runs.Create(t.TempDir(), "capture", runs.Manifest{Trials: []runs.TrialRecord{{Name: "all"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	active, err := run.Begin("all")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := active.WriteFile(TraceFile, []byte("a trace")); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(active.Done(), run.End(nil)); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
+	mustDo(t, active.WriteFile(TraceFile, []byte("a trace")))
+	mustDo(t, errors.Join(active.Done(), run.End(nil)))
 	run.Close()
 	if _, err := List(run); !errors.Is(err, ErrNone) || !strings.Contains(err.Error(), "heddle trace info") {
 		t.Errorf("error %v, want ErrNone and what to do", err)
@@ -199,25 +177,17 @@ func TestStages(t *testing.T) {
 	x.Figures = &measure.Figures{MakespanMs: 1500, ScheduleDigest: "a"}
 	x.Later = []*measure.Figures{{MakespanMs: 2500, ScheduleDigest: "b"}}
 	run, err := Open(table(t, []Trial{x}).Dir, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	stages, _, err := run.Stages(&run.Trials[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	list, err := measure.Find([]string{"makespan"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	if got := list[0].Of(stages...); got != 4 {
 		t.Errorf("a makespan of %v s, want 4", got)
 	}
 	for text, want := range map[string]bool{`reading="as printed" && makespan=4`: true, `reading=repaired`: false, `makespan<4`: false} {
 		where, err := Where(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		if got := where.Match(&Row{Trial: &run.Trials[0], Figures: stages}); got != want {
 			t.Errorf("%s: %v, want %v", text, got, want)
 		}
@@ -227,9 +197,7 @@ func TestStages(t *testing.T) {
 // TestTableBounds has tables that would take too much memory, or that were cut off.
 func TestTableBounds(t *testing.T) {
 	var row bytes.Buffer
-	if err := json.NewEncoder(&row).Encode(trialOf(1, "sort", "yarn")); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, json.NewEncoder(&row).Encode(trialOf(1, "sort", "yarn")))
 	good := row.String()
 	for want, text := range map[string]string{
 		"line 1: no trial":                      "",
@@ -248,9 +216,7 @@ func TestTableBounds(t *testing.T) {
 // the error names a line, and what was read is written and read again as it was.
 func FuzzTable(f *testing.F) {
 	row, err := json.Marshal(trialOf(1, "sort", "yarn"))
-	if err != nil {
-		f.Fatal(err)
-	}
+	mustDo(f, err)
 	f.Add(append(row, '\n'))
 	f.Add(append(append(row, '\n'), row[:40]...))
 	f.Add([]byte(`{"trial":"r01--","repeat":1,"figures":{"phases":[{}],"jobList":[null],"classes":null},"laterStages":[{}]}`))
@@ -268,13 +234,18 @@ func FuzzTable(f *testing.F) {
 				m.Of(append([]*measure.Figures{list[i].Figures}, list[i].Later...)...)
 			}
 			list[i].Completion()
-			if err := json.NewEncoder(&again).Encode(&list[i]); err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, json.NewEncoder(&again).Encode(&list[i]))
 		}
 		same, _, err := parseTable(&again)
 		if err != nil || len(same) != len(list) {
 			t.Fatalf("%d trials, and %d read again: %v", len(list), len(same), err)
 		}
 	})
+}
+
+func mustDo(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

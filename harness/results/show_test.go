@@ -32,9 +32,7 @@ func TestShowOthers(t *testing.T) {
 		Results:  []Trial{{Name: "a", OthersCores: &used, Warnings: []string{"other programs used 1.25 cores"}}, {Name: "b"}},
 	}
 	var out bytes.Buffer
-	if err := doc.WriteText(&out, s.Doc(), false); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, doc.WriteText(&out, s.Doc(), false))
 	for _, want := range []string{
 		`(?m)^trial .*makespan +cores of others +warnings$`, `(?m)^a +done .* 0 s +1\.25 +1$`, `(?m)^b +done .* 0 s +- +0$`,
 		`(?m)^warning: a: other programs used 1\.25 cores$`,

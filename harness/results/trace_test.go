@@ -19,9 +19,7 @@ func traced(t *testing.T, h traces.Header, jobs []Job) *Run {
 	t.Helper()
 	check := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 	}
 	const name = "r01-sort-fifo"
 	run, err := runs.Create(t.TempDir(), "run", runs.Manifest{Seed: 7, Trials: []runs.TrialRecord{{Name: name}}})
@@ -103,19 +101,13 @@ func TestChangedFiles(t *testing.T) {
 	run := traced(t, traces.Header{Seed: 7, Model: "fifo"}, []Job{{ID: "job_1_0001"}, {ID: "job_1_0002"}})
 	path := run.TracePath(&run.Trials[0])
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, data[:len(data)-9], 0o644); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
+	mustDo(t, os.WriteFile(path, data[:len(data)-9], 0o644))
 	if _, err := Open(run.Dir, false); err == nil || !strings.Contains(err.Error(), TraceFile) {
 		t.Errorf("error %v, want one that names the trace", err)
 	}
 	opened, err := Open(run.Dir, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	if m, warning, err := opened.Figures(&opened.Trials[0]); err != nil || warning == "" || m == nil {
 		t.Errorf("figures %v, warning %q, error %v; want the part before the damage, and a warning", m, warning, err)
 	}

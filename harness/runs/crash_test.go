@@ -51,17 +51,11 @@ func TestKilledProcess(t *testing.T) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), "RUNS_TEST_HOLD="+root)
 	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	defer stdin.Close()
 	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
+	mustDo(t, cmd.Start())
 	line, err := bufio.NewReader(stdout).ReadString('\n')
 	if err != nil || line != "ready\n" {
 		cmd.Process.Kill()
@@ -87,9 +81,7 @@ func TestKilledProcess(t *testing.T) {
 	}
 	r := open(t, dir)
 	todo, err := r.Resume()
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	if diff := cmp.Diff([]string{plan.Trials[1].Name}, todo); diff != "" {
 		t.Errorf("todo (-want +got):\n%s", diff)
 	}
@@ -97,9 +89,7 @@ func TestKilledProcess(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "trials", plan.Trials[1].Name+before)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("what the killed trial had written, once the trial is done: %v; want it gone", err)
 	}
-	if err := r.End(nil); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, r.End(nil))
 	wantState(t, dir, Finished)
 	if err := open(t, dir).Verify("trace.heddle", "jobs/job_1_0001/job.xml"); err != nil {
 		t.Error(err)
@@ -123,9 +113,7 @@ func TestFullDisk(t *testing.T) {
 	r := create(t, root)
 	do(t, r, plan.Trials[0].Name)
 	trial, err := r.Begin(plan.Trials[1].Name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	filler := filepath.Join(root, "filler")
 	fill(t, filler)
 
@@ -166,17 +154,13 @@ func TestFullDisk(t *testing.T) {
 		t.Error(err)
 	}
 
-	if err := os.Remove(filler); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.Remove(filler))
 	again := open(t, r.Dir)
 	if _, err := again.Resume(); err != nil {
 		t.Fatalf("resume once there is room: %v", err)
 	}
 	do(t, again, plan.Trials[1].Name)
-	if err := again.End(nil); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, again.End(nil))
 	wantState(t, r.Dir, Finished)
 }
 
@@ -184,9 +168,7 @@ func TestFullDisk(t *testing.T) {
 func fill(t *testing.T, file string) {
 	t.Helper()
 	f, err := os.Create(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	defer f.Close()
 	for err == nil {
 		_, err = f.Write(make([]byte, 4096))

@@ -14,26 +14,18 @@ func TestRemove(t *testing.T) {
 	root := t.TempDir()
 	create := func(name string) *Run {
 		r, err := Create(root, name, Manifest{Trials: []TrialRecord{{Name: "a", State: TrialTodo}}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		return r
 	}
 	open := func(name string) *Run {
 		r, err := Open(filepath.Join(root, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		return r
 	}
 	outside := filepath.Join(t.TempDir(), "outside")
-	if err := os.WriteFile(outside, []byte("12345"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.WriteFile(outside, []byte("12345"), 0o600))
 	over, working := create("over"), create("working")
-	if err := os.Symlink(outside, filepath.Join(over.Dir, "link")); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.Symlink(outside, filepath.Join(over.Dir, "link")))
 	over.Close()
 	if removed, err := Remove([]*Run{open("over"), open("working")}); !errors.Is(err, ErrRunning) || len(removed) != 0 {
 		t.Errorf("removed %d, %v; want none, since one is under way", len(removed), err)
@@ -61,9 +53,7 @@ func TestRemove(t *testing.T) {
 func TestForeign(t *testing.T) {
 	r := create(t, t.TempDir())
 	do(t, r, plan.Trials[0].Name)
-	if err := r.WriteFile("experiment.yaml", []byte("x")); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, r.WriteFile("experiment.yaml", []byte("x")))
 	if _, err := r.Begin(plan.Trials[1].Name); err != nil {
 		t.Fatal(err)
 	}
@@ -74,12 +64,8 @@ func TestForeign(t *testing.T) {
 	want := []string{"notes", "notes.txt", "trials/mine", done + "/jobs/mine"}
 	for _, name := range []string{"notes/a", "notes.txt", done + "/jobs/mine", "trials/mine", "trials/" + plan.Trials[1].Name + partial + "/half"} {
 		path := filepath.Join(r.Dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		mustDo(t, os.WriteFile(path, nil, 0o600))
 	}
 	foreign, err := r.Foreign()
 	if err != nil || !slices.Equal(foreign, want) {
@@ -108,9 +94,7 @@ func TestRemoveLink(t *testing.T) {
 	r := create(t, root)
 	r.Close()
 	link := filepath.Join(root, "link")
-	if err := os.Symlink(r.Dir, link); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.Symlink(r.Dir, link))
 	if removed, err := Remove([]*Run{open(t, link)}); err == nil || len(removed) > 0 || !strings.Contains(err.Error(), "is a link to "+r.Dir) {
 		t.Errorf("removed %d, %v; want an error that names the folder", len(removed), err)
 	}
@@ -121,9 +105,7 @@ func TestRemoveLink(t *testing.T) {
 func TestLeftTemporaryFile(t *testing.T) {
 	r := create(t, t.TempDir())
 	left := filepath.Join(r.Dir, tempPrefix+"LEFT")
-	if err := os.WriteFile(left, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.WriteFile(left, nil, 0o600))
 	r.Close()
 	again := open(t, r.Dir)
 	if _, err := again.Resume(); err != nil {

@@ -29,9 +29,7 @@ var plan = Manifest{
 func create(t *testing.T, root string) *Run {
 	t.Helper()
 	r, err := Create(root, "first", plan)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	t.Cleanup(r.Close)
 	return r
 }
@@ -40,23 +38,15 @@ func create(t *testing.T, root string) *Run {
 func do(t *testing.T, r *Run, name string) {
 	t.Helper()
 	trial, err := r.Begin(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := trial.WriteFile("jobs/job_1_0001/job.xml", []byte("<configuration/>")); err != nil {
-		t.Fatal(err)
-	}
-	if err := trial.Done(); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
+	mustDo(t, trial.WriteFile("jobs/job_1_0001/job.xml", []byte("<configuration/>")))
+	mustDo(t, trial.Done())
 }
 
 func open(t *testing.T, dir string) *Run {
 	t.Helper()
 	r, err := Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	return r
 }
 
@@ -73,20 +63,14 @@ func TestWholeRun(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir()) // with the key of marks
 	r := create(t, t.TempDir())
 	wantState(t, r.Dir, Running)
-	if err := r.WriteFile("experiment.yaml", []byte("workloads: []\n")); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Update(func(m *Manifest) { m.Versions["java"] = "17.0.15" }); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, r.WriteFile("experiment.yaml", []byte("workloads: []\n")))
+	mustDo(t, r.Update(func(m *Manifest) { m.Versions["java"] = "17.0.15" }))
 	do(t, r, "r01-wordcount-yarn")
 	if diff := cmp.Diff([]string{"r01-sort-yarn"}, r.Todo()); diff != "" {
 		t.Errorf("todo (-want +got):\n%s", diff)
 	}
 	do(t, r, "r01-sort-yarn")
-	if err := r.End(nil); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, r.End(nil))
 	wantState(t, r.Dir, Finished)
 	if err := open(t, r.Dir).Verify("trace.heddle", "jobs/job_1_0001/job.xml"); err != nil {
 		t.Error(err)
@@ -99,13 +83,9 @@ func TestWholeRun(t *testing.T) {
 func checkManifest(t *testing.T, dir string) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(dir, manifestFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	var m map[string]any
-	if err := json.Unmarshal(data, &m); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, json.Unmarshal(data, &m))
 	text := string(data)
 	owner, build := thisProcess(), ThisBuild()
 	for _, r := range [][2]string{
@@ -135,9 +115,7 @@ func TestCreateRefuses(t *testing.T) {
 	}
 	expect("while it is under way", plan, ErrRunning, "wait for it")
 	do(t, r, "r01-wordcount-yarn")
-	if err := r.End(context.Canceled); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, r.End(context.Canceled))
 	wantState(t, r.Dir, Interrupted)
 	other := plan
 	other.Trials = plan.Trials[:1]
@@ -151,26 +129,18 @@ func TestCreateRefuses(t *testing.T) {
 		t.Errorf("todo of the continued run (-want +got):\n%s", diff)
 	}
 	do(t, same, "r01-sort-yarn")
-	if err := same.End(nil); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, same.End(nil))
 	expect("a finished run", plan, ErrExists, "finished run")
 	if _, err := open(t, same.Dir).Resume(); !errors.Is(err, ErrExists) {
 		t.Errorf("resume of a finished run: %v, want ErrExists", err)
 	}
 
-	if err := os.Mkdir(filepath.Join(root, "photos"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(root, "photos", "cat.jpg"), []byte("cat"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.Mkdir(filepath.Join(root, "photos"), 0o755))
+	mustDo(t, os.WriteFile(filepath.Join(root, "photos", "cat.jpg"), []byte("cat"), 0o644))
 	if _, err := Create(root, "photos", plan); !errors.Is(err, ErrExists) {
 		t.Errorf("create over a folder that is not ours: %v, want ErrExists", err)
 	}
-	if err := os.WriteFile(filepath.Join(root, "plain"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.WriteFile(filepath.Join(root, "plain"), nil, 0o644))
 	if _, err := Create(root, "plain", plan); err == nil {
 		t.Error("create over a plain file: no error")
 	}
@@ -179,9 +149,7 @@ func TestCreateRefuses(t *testing.T) {
 			t.Errorf("create %q: no error", name)
 		}
 	}
-	if err := os.MkdirAll(filepath.Join(root, "empty", "trials"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.MkdirAll(filepath.Join(root, "empty", "trials"), 0o755))
 	if r, err := Create(root, "empty", plan); err != nil {
 		t.Errorf("create in an empty folder: %v", err)
 	} else {
@@ -202,9 +170,7 @@ func TestStates(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := create(t, t.TempDir())
-			if err := c.end(r); err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, c.end(r))
 			wantState(t, r.Dir, c.want)
 			// Whoever still has it may not write any more.
 			if _, err := r.Begin("r01-sort-yarn"); err == nil {
@@ -220,12 +186,8 @@ func TestStates(t *testing.T) {
 func TestFailedTrialIsStillToDo(t *testing.T) {
 	r := create(t, t.TempDir())
 	trial, err := r.Begin("r01-sort-yarn")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := trial.Failed(errors.New("job killed")); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
+	mustDo(t, trial.Failed(errors.New("job killed")))
 	if !slices.Contains(r.Todo(), "r01-sort-yarn") {
 		t.Errorf("todo %v, want the failed trial in it", r.Todo())
 	}
@@ -239,9 +201,7 @@ func TestFailedTrialIsStillToDo(t *testing.T) {
 func TestKilledBeforeItBegan(t *testing.T) {
 	r := create(t, t.TempDir())
 	r.Close()
-	if err := os.WriteFile(filepath.Join(r.Dir, "experiment.yaml"), []byte("models: [fifo]\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.WriteFile(filepath.Join(r.Dir, "experiment.yaml"), []byte("models: [fifo]\n"), 0o600))
 	if _, err := open(t, r.Dir).ReadFile("experiment.yaml"); !errors.Is(err, os.ErrNotExist) || errors.Is(err, ErrDamaged) {
 		t.Errorf("error %v, want that there is none", err)
 	}
@@ -261,14 +221,10 @@ func TestKilledBeforeItBegan(t *testing.T) {
 func TestTrialFolderIsTheTruth(t *testing.T) {
 	r := create(t, t.TempDir())
 	before, err := os.ReadFile(filepath.Join(r.Dir, manifestFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	do(t, r, "r01-wordcount-yarn")
 	r.Close()
-	if err := os.WriteFile(filepath.Join(r.Dir, manifestFile), before, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.WriteFile(filepath.Join(r.Dir, manifestFile), before, 0o644))
 	again := open(t, r.Dir)
 	if diff := cmp.Diff([]string{"r01-sort-yarn"}, again.Todo()); diff != "" {
 		t.Errorf("todo (-want +got):\n%s", diff)
@@ -280,26 +236,18 @@ func TestTrialFolderIsTheTruth(t *testing.T) {
 
 func TestCheckFindsChanges(t *testing.T) {
 	r := create(t, t.TempDir())
-	if err := r.WriteFile("cluster.yaml", []byte("name: lab\n")); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, r.WriteFile("cluster.yaml", []byte("name: lab\n")))
 	do(t, r, "r01-wordcount-yarn")
 	do(t, r, "r01-sort-yarn")
-	if err := r.End(nil); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, r.End(nil))
 	write := func(name, content string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(r.Dir, name), []byte(content), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, os.WriteFile(filepath.Join(r.Dir, name), []byte(content), 0o644))
 	}
 	write("cluster.yaml", "name: lob\n")
 	write("trials/r01-wordcount-yarn/jobs/job_1_0001/job.xml", "<configuration>")
 	write("trials/r01-wordcount-yarn/notes.txt", "later")
-	if err := os.RemoveAll(r.TrialDir("r01-sort-yarn")); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.RemoveAll(r.TrialDir("r01-sort-yarn")))
 	err := open(t, r.Dir).Verify("jobs/job_1_0001/job.xml", "notes.txt")
 	if !errors.Is(err, ErrDamaged) {
 		t.Fatalf("error %v, want %v", err, ErrDamaged)
@@ -327,12 +275,8 @@ func TestCheckFindsChanges(t *testing.T) {
 			t.Errorf("warnings %q do not say %q", unverified.Warnings(), want)
 		}
 	}
-	if err := os.Remove(filepath.Join(r.Dir, "trials/r01-wordcount-yarn/notes.txt")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink("/dev/zero", filepath.Join(r.Dir, "trials/r01-wordcount-yarn/notes.txt")); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.Remove(filepath.Join(r.Dir, "trials/r01-wordcount-yarn/notes.txt")))
+	mustDo(t, os.Symlink("/dev/zero", filepath.Join(r.Dir, "trials/r01-wordcount-yarn/notes.txt")))
 	unverified = open(t, r.Dir)
 	unverified.Unverified = true
 	if err := unverified.Verify("notes.txt"); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "not a regular file") {
@@ -346,9 +290,7 @@ func TestNothingIsWrittenOutside(t *testing.T) {
 	begin := func(t *testing.T, r *Run) *Active {
 		t.Helper()
 		trial, err := r.Begin(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		return trial
 	}
 	t.Run("names", func(t *testing.T) {
@@ -399,9 +341,7 @@ func TestNothingIsWrittenOutside(t *testing.T) {
 	} {
 		t.Run("link "+filepath.Base(c.link), func(t *testing.T) {
 			r, outside := create(t, t.TempDir()), t.TempDir()
-			if err := os.WriteFile(filepath.Join(outside, "kept"), []byte("kept"), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, os.WriteFile(filepath.Join(outside, "kept"), []byte("kept"), 0o644))
 			var trial *Active
 			if c.begun {
 				trial = begin(t, r)
@@ -410,9 +350,7 @@ func TestNothingIsWrittenOutside(t *testing.T) {
 			if c.file {
 				target = filepath.Join(outside, "new")
 			}
-			if err := errors.Join(os.RemoveAll(path), os.Symlink(target, path)); err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, errors.Join(os.RemoveAll(path), os.Symlink(target, path)))
 			c.write(r, trial)
 			entries, err := os.ReadDir(outside)
 			kept, kerr := os.Stat(filepath.Join(outside, "kept"))
@@ -432,28 +370,18 @@ func TestFilesAreTheOwnersAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := create(t, root)
-	if err := r.WriteFile("experiment.yaml", []byte("workloads: []\n")); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, r.WriteFile("experiment.yaml", []byte("workloads: []\n")))
 	do(t, r, "r01-wordcount-yarn")
 	trial, err := r.Begin("r01-sort-yarn")
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	logs, err := trial.Folder("logs")
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	defer logs.Close()
 	// As another program makes them.
-	if err := errors.Join(os.MkdirAll(filepath.Join(trial.Dir, "logs", "t1", "conf"), 0o777),
+	mustDo(t, errors.Join(os.MkdirAll(filepath.Join(trial.Dir, "logs", "t1", "conf"), 0o777),
 		os.WriteFile(filepath.Join(trial.Dir, "logs", "t1", "conf", "core-site.xml"), nil, 0o666),
-		os.WriteFile(filepath.Join(trial.Dir, "logs", "t1", "run.sh"), nil, 0o755)); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(trial.Done(), r.End(nil)); err != nil {
-		t.Fatal(err)
-	}
+		os.WriteFile(filepath.Join(trial.Dir, "logs", "t1", "run.sh"), nil, 0o755)))
+	mustDo(t, errors.Join(trial.Done(), r.End(nil)))
 	files := 0
 	err = filepath.WalkDir(r.Dir, func(path string, e os.DirEntry, err error) error {
 		if err != nil {
@@ -492,17 +420,13 @@ func TestOldFolderOpens(t *testing.T) {
 		}
 		return errors.Join(err, os.Chmod(path, mode))
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	again := open(t, r.Dir)
 	if _, err := again.Resume(); err != nil {
 		t.Fatal(err)
 	}
 	do(t, again, "r01-sort-yarn")
-	if err := again.End(nil); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, again.End(nil))
 	if err := open(t, r.Dir).Verify("trace.heddle"); err != nil {
 		t.Error(err)
 	}
@@ -515,12 +439,8 @@ func TestBrokenManifests(t *testing.T) {
 		"escape": `{"format":1,"trials":[{"name":"../../etc"}]}`,
 	} {
 		dir := filepath.Join(root, name)
-		if err := os.Mkdir(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, manifestFile), []byte(content), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, os.Mkdir(dir, 0o755))
+		mustDo(t, os.WriteFile(filepath.Join(dir, manifestFile), []byte(content), 0o644))
 		if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), filepath.Join(dir, manifestFile)) {
 			t.Errorf("%s: error %v, want one that names the file", name, err)
 		}
@@ -533,9 +453,7 @@ func TestBrokenManifests(t *testing.T) {
 func TestList(t *testing.T) {
 	root := t.TempDir()
 	create(t, root)
-	if err := os.Mkdir(filepath.Join(root, "other"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.Mkdir(filepath.Join(root, "other"), 0o755))
 	list, err := List(root)
 	if err != nil || len(list) != 1 || list[0].Manifest().Name != "first" {
 		t.Errorf("list %v, error %v; want the one run", list, err)
@@ -543,9 +461,7 @@ func TestList(t *testing.T) {
 	if list, err := List(filepath.Join(root, "none")); err != nil || len(list) != 0 {
 		t.Errorf("list of no folder: %v, %v; want nothing", list, err)
 	}
-	if err := os.WriteFile(filepath.Join(root, "other", manifestFile), []byte("{"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, os.WriteFile(filepath.Join(root, "other", manifestFile), []byte("{"), 0o644))
 	if list, err := List(root); err == nil || len(list) != 1 {
 		t.Errorf("list with a broken run: %d runs, error %v; want the good one and an error", len(list), err)
 	}
@@ -575,5 +491,12 @@ func TestName(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	if got := Name(at, "first"); got != "20260102-030405-first" || !plainName.MatchString(got) {
 		t.Errorf("name %q", got)
+	}
+}
+
+func mustDo(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -18,9 +18,7 @@ func TestSavedLater(t *testing.T) {
 		want := func(when string, inFile, read [2]TrialState) {
 			t.Helper()
 			var m Manifest
-			if err := readJSON(r.Dir, manifestFile, &m); err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, readJSON(r.Dir, manifestFile, &m))
 			if got := [2]TrialState{m.Trials[0].State, m.Trials[1].State}; got != inFile {
 				t.Errorf("%s the file has %s, want %s", when, got, inFile)
 			}
@@ -32,9 +30,7 @@ func TestSavedLater(t *testing.T) {
 		begin := func(name string) *Active {
 			t.Helper()
 			x, err := r.Begin(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, err)
 			return x
 		}
 		second := func() {
@@ -45,25 +41,17 @@ func TestSavedLater(t *testing.T) {
 		want("once it has begun,", [2]TrialState{TrialTodo, TrialTodo}, [2]TrialState{TrialRunning, TrialTodo})
 		second()
 		want("a second later", [2]TrialState{TrialRunning, TrialTodo}, [2]TrialState{TrialRunning, TrialTodo})
-		if err := first.WriteFile("trace.heddle", []byte("whole")); err != nil {
-			t.Fatal(err)
-		}
-		if err := first.Done(); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, first.WriteFile("trace.heddle", []byte("whole")))
+		mustDo(t, first.Done())
 		last := begin(b)
 		want("once it is done,", [2]TrialState{TrialRunning, TrialTodo}, [2]TrialState{TrialDone, TrialRunning})
-		if err := last.Failed(os.ErrInvalid); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, last.Failed(os.ErrInvalid))
 		want("once the other failed,", [2]TrialState{TrialDone, TrialFailed}, [2]TrialState{TrialDone, TrialFailed})
 		begin(b)
 		want("once it was begun again,", [2]TrialState{TrialDone, TrialRunning}, [2]TrialState{TrialDone, TrialRunning})
 		r.Close()
 		before, err := os.Stat(filepath.Join(r.Dir, manifestFile))
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		second()
 		if after, err := os.Stat(filepath.Join(r.Dir, manifestFile)); err != nil || !after.ModTime().Equal(before.ModTime()) {
 			t.Errorf("the manifest was written after the run was given up: %v", err)

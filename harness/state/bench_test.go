@@ -37,9 +37,7 @@ func (l *load) submit(tb testing.TB) {
 		l.spec.Replicas.Add(NodeID(a), NodeID(b), NodeID(min(b/40*40+(b+1)%40, l.nodes-1)))
 	}
 	id, err := l.s.Submit(&l.spec)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	mustDo(tb, err)
 	l.s.Ask(id, Map, l.spec.Maps)
 	l.jobs = append(l.jobs, id)
 }
@@ -65,9 +63,7 @@ func BenchmarkCycle(b *testing.B) {
 				slot := &ring[i%len(ring)]
 				n := NodeID(i % size.nodes)
 				if slot.job != None {
-					if err := l.s.Finish(slot.job, slot.task); err != nil {
-						b.Fatal(err)
-					}
+					mustDo(b, l.s.Finish(slot.job, slot.task))
 					if v.Done(slot.job, Map) == l.spec.Maps {
 						l.s.EndJob(slot.job)
 					}
@@ -77,9 +73,7 @@ func BenchmarkCycle(b *testing.B) {
 				}
 				job := v.WaitingJobs(Map)[0]
 				t, _ := v.Nearest(job, n, LevelCache, LevelOff)
-				if err := l.s.Start(job, t, n); err != nil {
-					b.Fatal(err)
-				}
+				mustDo(b, l.s.Start(job, t, n))
 				*slot = running{job, t}
 			}
 			warm := 3*len(ring) + 3*size.maps

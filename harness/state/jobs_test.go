@@ -16,22 +16,16 @@ import (
 func TestSlots(t *testing.T) {
 	s := New()
 	n, err := s.AddNode("n0", "r", Resource{4096, 4})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	v := s.View()
 	if maps := v.Slots(n, Map); maps != 4 {
 		t.Errorf("without slots: %d maps fit, want 4 by the cores", maps)
 	}
 	s.SetSlots(2, 1)
 	id, err := s.Submit(&JobSpec{Queue: "q", Maps: 3, Reduces: 2, MapSize: Resource{512, 1}, ReduceSize: Resource{512, 1}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	pooled, err := s.Submit(&JobSpec{Queue: "q", Pool: "small", Maps: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	if a, b := v.PoolName(v.Pool(id)), v.PoolName(v.Pool(pooled)); a != "q" || b != "small" || v.Pools() != 2 {
 		t.Errorf("pools %q and %q of %d, want q and small of 2", a, b, v.Pools())
 	}
@@ -41,9 +35,7 @@ func TestSlots(t *testing.T) {
 		task                      TaskID
 		fitsMap, fitsReduce, room bool // after it has started
 	}{{0, true, true, true}, {1, false, true, true}, {3, false, false, false}} {
-		if err := s.Start(id, step.task, n); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, s.Start(id, step.task, n))
 		if m, r := v.Fits(n, id, Map), v.Fits(n, id, Reduce); m != step.fitsMap || r != step.fitsReduce || v.HasRoom(n) != step.room {
 			t.Errorf("after task %d a map fits: %v, a reduce: %v, room: %v; want %+v", step.task, m, r, v.HasRoom(n), step)
 		}
@@ -51,9 +43,7 @@ func TestSlots(t *testing.T) {
 	if _, err := s.Reserve(id, Map, None, n); err == nil || !strings.Contains(err.Error(), "all 2 map slots") {
 		t.Errorf("reserving a third map: error %v, want one about the 2 map slots", err)
 	}
-	if err := s.Finish(id, 1); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, s.Finish(id, 1))
 	if !v.HasRoom(n) || v.FreeSlots(n, Map) != 1 || v.FreeSlots(n, Reduce) != 0 {
 		t.Errorf("after a map has ended, %d map slots and %d reduce slots are free, want 1 and 0", v.FreeSlots(n, Map), v.FreeSlots(n, Reduce))
 	}
@@ -74,9 +64,7 @@ func fourNodes(t *testing.T, replicas ...[]NodeID) (*State, JobID) {
 		spec.Replicas.Add(nodes...)
 	}
 	id, err := s.Submit(&spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	s.Ask(id, Map, spec.Maps)
 	return s, id
 }
@@ -134,16 +122,12 @@ func TestResplit(t *testing.T) {
 	spec.Replicas.Add(0)
 	spec.Replicas.Add(0)
 	id, err := s.Submit(&spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	var planned Hosts
 	planned.Add(1)
 	planned.Add(0)
 	spec.SplitHosts = &planned
-	if err := s.Resplit(id, &spec); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, s.Resplit(id, &spec))
 	s.Ask(id, Map, 2)
 	v := s.View()
 	if task, branch := v.WouldBind(id, 1); task != 0 || branch != BindNode {
@@ -167,9 +151,7 @@ func TestRefusals(t *testing.T) {
 	s.Hold(2, id, Resource{1024, 1})
 	ran, _ := fourNodes(t)
 	ran.EndJob(0)
-	if err := s.Start(id, 1, 1); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, s.Start(id, 1, 1))
 	reserve := func(s *State, id JobID, k Kind, task TaskID, n NodeID) error {
 		_, err := s.Reserve(id, k, task, n)
 		return err
@@ -225,16 +207,10 @@ func TestRefusals(t *testing.T) {
 func TestRobbed(t *testing.T) {
 	s, id := fourNodes(t, []NodeID{0}, []NodeID{0, 2})
 	first, err := s.Reserve(id, Map, None, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	second, err := s.Reserve(id, Map, None, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Confirm(first, 1); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
+	mustDo(t, s.Confirm(first, 1))
 	if _, _, task, node, ok := s.Reservation(second); !ok || task != 0 || node != 2 {
 		t.Errorf("the other reservation has task %d on node %d, %v; want 0 on 2", task, node, ok)
 	}
@@ -296,16 +272,10 @@ func TestNoAllocation(t *testing.T) {
 		for range l.spec.Maps {
 			task, _ := v.Nearest(id, 7, LevelCache, LevelOff)
 			r, err := l.s.Reserve(id, Map, task, NodeID(task)%50)
-			if err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, err)
 			l.s.Cached(id, task, 3)
-			if err := l.s.Confirm(r, task); err != nil {
-				t.Fatal(err)
-			}
-			if err := l.s.Finish(id, task); err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, l.s.Confirm(r, task))
+			mustDo(t, l.s.Finish(id, task))
 		}
 		l.s.EndJob(id)
 	}
@@ -347,14 +317,10 @@ func TestKilledMapsGoLast(t *testing.T) {
 	}
 	spec.Replicas.Add(1)
 	id, err := s.Submit(spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	s.Ask(id, Map, 5)
 	for _, killed := range []TaskID{2, 0} {
-		if err := errors.Join(s.Start(id, killed, 0), s.Retry(id, killed, false)); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, errors.Join(s.Start(id, killed, 0), s.Retry(id, killed, false)))
 	}
 	type bound struct {
 		Task   TaskID
@@ -364,12 +330,17 @@ func TestKilledMapsGoLast(t *testing.T) {
 	for range 5 {
 		task, branch := s.View().WouldBind(id, 0)
 		got = append(got, bound{task, branch})
-		if err := s.Start(id, task, 0); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, s.Start(id, task, 0))
 	}
 	want := []bound{{1, BindNode}, {3, BindNode}, {2, BindNode}, {0, BindNode}, {4, BindRack}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("bound (-want +got):\n%s", diff)
+	}
+}
+
+func mustDo(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

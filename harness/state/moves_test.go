@@ -15,9 +15,7 @@ func TestMoves(t *testing.T) {
 	spec.Replicas.Add(0, 1)
 	spec.Cached.Add(0)
 	id, err := s.Submit(&spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	for _, c := range []struct {
 		what string
 		do   func() error
@@ -31,9 +29,7 @@ func TestMoves(t *testing.T) {
 		{"no such map", func() error { s.Cached(id, 3, 1); return nil }, 2},
 		{"split anew", func() error { return s.Resplit(id, &spec) }, 5},
 	} {
-		if err := c.do(); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, c.do())
 		if got := s.View().InputChanges(id); got != c.want {
 			t.Errorf("%s: %d input changes, want %d", c.what, got, c.want)
 		}

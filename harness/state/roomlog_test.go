@@ -14,9 +14,7 @@ func TestFullSince(t *testing.T) {
 		s.FollowRoom()
 		slots := rng.IntN(2) == 0
 		n, err := s.AddNode("n", "r", Resource{8, 8})
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		if slots {
 			s.SetSlots(2, 2)
 		}
@@ -39,9 +37,7 @@ func TestFullSince(t *testing.T) {
 					i := rng.IntN(len(running))
 					x := running[i]
 					running = append(running[:i], running[i+1:]...)
-					if err := s.Finish(x.id, x.t); err != nil {
-						t.Fatal(err)
-					}
+					mustDo(t, s.Finish(x.id, x.t))
 				} else if id, k := JobID(rng.IntN(len(sizes))), Kind(rng.IntN(2)); s.View().Fits(n, id, k) {
 					s.Ask(id, k, 50)
 					x := start{id, s.View().NthWaiting(id, k, 0)}

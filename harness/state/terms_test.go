@@ -18,13 +18,9 @@ func TestTerms(t *testing.T) {
 		t.Errorf("terms %+v became %+v", want, got)
 	}
 	due, err := s.Submit(&spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	free, err := s.Submit(&JobSpec{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	v := s.View()
 	if got := v.Deadline(due); got != 3_500_000_000 {
 		t.Errorf("a job submitted at 3 s has its deadline at %d ns, want 0.5 s later", got)
@@ -47,17 +43,13 @@ func TestReduceShares(t *testing.T) {
 	}
 	given := []int64{3, 1}
 	id, err := s.Submit(&JobSpec{Reduces: 2, ReduceShares: given})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	given[0] = 9
 	if got := s.View().ReduceShares(id); len(got) != 2 || got[0] != 3 || got[1] != 1 {
 		t.Errorf("shares %v, want those given at the submission", got)
 	}
 	other, err := s.Submit(&JobSpec{Reduces: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	s.EndJob(id)
 	if a, b := s.View().ReduceShares(id), s.View().ReduceShares(other); a != nil || b != nil {
 		t.Errorf("shares %v of a job that has ended, and %v of one that gave none", a, b)

@@ -35,7 +35,7 @@ type job struct {
 	known    [2]bool          // the trace has the size of these containers
 	tasks    map[task]*taskInfo
 	bound    map[traces.Attempt]*traces.Decision // decisions whose outcome came before their attempt's start
-	started  traces.Time                 // when its master was up; the least time: not yet
+	started  traces.Time                         // when its master was up; the least time: not yet
 	master   *node
 	takes    state.Amounts // of the master
 	running  int

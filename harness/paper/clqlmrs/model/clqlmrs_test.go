@@ -62,9 +62,7 @@ func rates(tb testing.TB, s *state.State, m sched.Model) (cache, local float64) 
 		var wave []sched.Decision
 		for _, n := range rng.Perm(v.Nodes()) {
 			offers.Heartbeat(m, v, state.NodeID(n), func(d sched.Decision) bool {
-				if err := sched.Possible(v, d); err != nil {
-					tb.Fatal(err)
-				}
+				mustDo(tb, sched.Possible(v, d))
 				switch v.Level(d.Job, d.Task, d.Node) {
 				case state.LevelCache:
 					cache++
@@ -78,9 +76,7 @@ func rates(tb testing.TB, s *state.State, m sched.Model) (cache, local float64) 
 			})
 		}
 		for _, d := range wave {
-			if err := s.Finish(d.Job, d.Task); err != nil {
-				tb.Fatal(err)
-			}
+			mustDo(tb, s.Finish(d.Job, d.Task))
 		}
 		if len(wave) == 0 {
 			tb.Fatalf("nothing started, %d maps wait", v.Waiting(v.WaitingJobs(state.Map)[0], state.Map))
@@ -97,9 +93,7 @@ func mustNew(tb testing.TB, name string, p sched.Params) sched.Model {
 		make = Info.New
 	}
 	m, err := make(p)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	mustDo(tb, err)
 	return m
 }
 
@@ -269,9 +263,7 @@ func TestPlanIsFollowed(t *testing.T) {
 			spec.Cached.Add(a)
 		}
 		id, err := s.Submit(&spec)
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		m := mustNew(t, "clqlmrs", sched.Params{"episodes": "500"})
 		plan, ok := m.(sched.JobPlanner).PlanJob(v, id)
 		if !ok {
@@ -285,9 +277,7 @@ func TestPlanIsFollowed(t *testing.T) {
 			planned.Cached.Add(v.CachedOn(id, p.Split, nil)...)
 			planned.SplitHosts.Add(p.Node)
 		}
-		if err := s.Resplit(id, &planned); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, s.Resplit(id, &planned))
 		s.Ask(id, state.Map, spec.Maps)
 		s.Ask(id, state.Reduce, spec.Reduces)
 		if lost {
@@ -316,9 +306,7 @@ func TestPlanIsFollowed(t *testing.T) {
 				return s.Start(d.Job, d.Task, d.Node) == nil
 			})
 			for _, d := range wave {
-				if err := s.Finish(d.Job, d.Task); err != nil {
-					t.Fatal(err)
-				}
+				mustDo(t, s.Finish(d.Job, d.Task))
 			}
 		}
 		if m.(sched.Warmup).Training(id) != training {
@@ -340,9 +328,7 @@ func addNode(tb testing.TB, s *state.State, n, rack int, size state.Resource) {
 func submit(tb testing.TB, s *state.State, spec *state.JobSpec) state.JobID {
 	tb.Helper()
 	id, err := s.Submit(spec)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	mustDo(tb, err)
 	s.Ask(id, state.Map, spec.Maps)
 	return id
 }

@@ -42,9 +42,7 @@ func TestGreedyFirst(t *testing.T) {
 // it the last one or one before, and one that was confirmed stay.
 func TestCancelledDecision(t *testing.T) {
 	m, err := Info.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	x := setup{nodes: 4, slots: 1, maps: 4, replicas: 2, cached: 1}
 	s, id := x.make(t, 3)
 	v, l := s.View(), m.(*cacheLearner)

@@ -84,9 +84,7 @@ func TestOutgrown(t *testing.T) {
 	m.Round(v, []state.NodeID{0}, nil)
 	before := m.(sched.Warmup).Training(id)
 	n, err := s.AddNode("late", "rack0", state.Resource{MemoryMB: 1024, VCores: 8})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	for _, late := range []bool{false, true} {
 		s.SetLateBinding(late)
 		if out := m.Round(v, []state.NodeID{n}, nil); len(out) != 1 || out[0].Node != n {
@@ -107,9 +105,7 @@ func TestWarmup(t *testing.T) {
 		v := s.View()
 		saved := func(m sched.Model) string {
 			data, err := m.(sched.Memory).SaveJob(v, id)
-			if err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, err)
 			return string(data)
 		}
 		lazy := mustNew(t, "clqlmrs", p)
@@ -158,18 +154,12 @@ func TestSavedTables(t *testing.T) {
 	x := setup{4, 2, 20, 2, 0.5}
 	s, id := x.make(t, 1)
 	m := mustNew(t, "clqlmrs", sched.Params{"episodes": "300"})
-	if err := m.(sched.Warmup).Warmup(s.View(), id, nil); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, m.(sched.Warmup).Warmup(s.View(), id, nil))
 	data, err := m.(sched.Memory).SaveJob(s.View(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	again, sameID := x.make(t, 1)
 	other := mustNew(t, "clqlmrs", sched.Params{"episodes": "300", "seed": "5"})
-	if err := other.(sched.Memory).LoadJob(again.View(), sameID, data); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, other.(sched.Memory).LoadJob(again.View(), sameID, data))
 	if got, want := other.(sched.Warmup).Training(sameID), m.(sched.Warmup).Training(id); !slices.Equal(got.Episodes, want.Episodes) || got.Epsilon != want.Epsilon {
 		t.Error("the record of training changed on its way")
 	}
@@ -214,9 +204,7 @@ func TestSavedTables(t *testing.T) {
 	// A table of classes fits every job.
 	classes := sched.Params{"episodes": "300", "table": "class"}
 	m = mustNew(t, "clqlmrs", classes)
-	if err := m.(sched.Warmup).Warmup(s.View(), state.None, nil); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, m.(sched.Warmup).Warmup(s.View(), state.None, nil))
 	if data, err = m.(sched.Memory).SaveJob(s.View(), state.None); err != nil {
 		t.Fatal(err)
 	}
@@ -232,17 +220,11 @@ func FuzzLoadJob(f *testing.F) {
 	x := setup{2, 1, 3, 1, 0.5}
 	s, id := x.make(f, 1)
 	m := mustNew(f, "clqlmrs", sched.Params{"episodes": "3"}).(*cacheLearner)
-	if err := m.Warmup(s.View(), id, nil); err != nil {
-		f.Fatal(err)
-	}
+	mustDo(f, m.Warmup(s.View(), id, nil))
 	data, err := m.SaveJob(s.View(), id)
-	if err != nil {
-		f.Fatal(err)
-	}
+	mustDo(f, err)
 	learnt, err := unseal(m.Name(), m.params(), data)
-	if err != nil {
-		f.Fatal(err)
-	}
+	mustDo(f, err)
 	f.Add(learnt)
 	f.Add(learnt[:len(learnt)-8])
 	f.Add([]byte{})
@@ -274,9 +256,7 @@ func BenchmarkLargeJob(b *testing.B) {
 			for b.Loop() {
 				s, id := x.make(b, 1)
 				m := mustNew(b, "clqlmrs", nil)
-				if err := m.(sched.Warmup).Warmup(s.View(), id, nil); err != nil {
-					b.Fatal(err)
-				}
+				mustDo(b, m.(sched.Warmup).Warmup(s.View(), id, nil))
 				training = m.(sched.Warmup).Training(id)
 				b.StopTimer()
 				cache, local = rates(b, s, m)
@@ -310,9 +290,7 @@ func TestFollow(t *testing.T) {
 	for i, n := range []int{50, 100, 300, 400} {
 		p := sched.Params{"episodes": fmt.Sprint(n), "steps": "6000"}
 		alone, taught := mustNew(t, "clqlmrs", p), mustNew(t, "clqlmrs", p)
-		if err := alone.(sched.Warmup).Warmup(v, id, nil); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, alone.(sched.Warmup).Warmup(v, id, nil))
 		if err := taught.(sched.Memory).LoadJob(v, id, lessons[i].Learnt); err != nil {
 			t.Fatalf("%d episodes: %v", n, err)
 		}
@@ -341,5 +319,12 @@ func TestFollow(t *testing.T) {
 	uniform, all := setup{2, 1, 4, 2, 1}.make(t, 1)
 	if list, err := longest.(sched.Course).Follow(uniform.View(), all, []int{10, 20}); err != nil || len(list) != 2 {
 		t.Errorf("nothing to learn: %d lessons, error %v, want 2", len(list), err)
+	}
+}
+
+func mustDo(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -41,9 +41,7 @@ func simulated(t *testing.T, info sched.Info, slots int32, capacity state.Timeta
 		}
 	}
 	r, err := sim.Run(&c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	return r.Notes, said, ends
 }
 

@@ -39,9 +39,7 @@ func cluster(tb testing.TB, nodes int, slots int32, maps int32, due ...int64) *s
 	s.SetSmallest(slot)
 	for i, seconds := range due {
 		id, err := s.Submit(&state.JobSpec{Name: fmt.Sprint("job", i), Maps: maps, MapSize: slot, DeadlineMs: 1000 * seconds})
-		if err != nil {
-			tb.Fatal(err)
-		}
+		mustDo(tb, err)
 		s.Ask(id, state.Map, maps)
 	}
 	return s
@@ -50,9 +48,7 @@ func cluster(tb testing.TB, nodes int, slots int32, maps int32, due ...int64) *s
 func made(tb testing.TB, i sched.Info, p sched.Params) sched.Model {
 	tb.Helper()
 	m, err := i.New(p)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	mustDo(tb, err)
 	return m
 }
 
@@ -67,9 +63,7 @@ func startAll(tb testing.TB, s *state.State, m sched.Model) []int32 {
 			if len(out) == 0 {
 				break
 			}
-			if err := s.Start(out[0].Job, out[0].Task, out[0].Node); err != nil {
-				tb.Fatal(err)
-			}
+			mustDo(tb, s.Start(out[0].Job, out[0].Task, out[0].Node))
 		}
 	}
 	var runs []int32
@@ -190,16 +184,12 @@ func TestRerunOrReduce(t *testing.T) {
 	v := s.View()
 	start := func(id state.JobID, k state.Kind, n int32) {
 		for i := range n {
-			if err := s.Start(id, v.Task(id, k, i), 0); err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, s.Start(id, v.Task(id, k, i), 0))
 		}
 	}
 	for i, reduces := range []int32{20, 8} {
 		id, err := s.Submit(&state.JobSpec{Name: fmt.Sprint("job", i), Maps: 1, Reduces: reduces, MapSize: slot, ReduceSize: slot})
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		s.Ask(id, state.Map, 1)
 		s.Ask(id, state.Reduce, reduces)
 	}
@@ -209,9 +199,7 @@ func TestRerunOrReduce(t *testing.T) {
 		t.Errorf("picks %+v, want a reduce of the job with 2 of 8, ln 2/ln 8, before 3 of 20", p)
 	}
 	start(0, state.Map, 1)
-	if err := s.Retry(0, v.Task(0, state.Map, 0), true); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, s.Retry(0, v.Task(0, state.Map, 0), true))
 	if p, ok := rerunOrReduce(v, 0); !ok || p.Job != 0 || p.Reason != sched.Rerun {
 		t.Errorf("picks %+v, want the map that failed", p)
 	}
@@ -227,9 +215,7 @@ func TestCarried(t *testing.T) {
 		p.Tick(s.View()) // four free slots
 		v := s.View()
 		for i := range 3 {
-			if err := s.Start(0, v.Task(0, state.Map, int32(i)), state.NodeID(i/2)); err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, s.Start(0, v.Task(0, state.Map, int32(i)), state.NodeID(i/2)))
 		}
 		p.Tick(s.View())
 		if got := p.Notes()["planCarriedPct"]; got != 75 {
@@ -279,5 +265,12 @@ func BenchmarkPlan(b *testing.B) {
 				p.Tick(v)
 			}
 		})
+	}
+}
+
+func mustDo(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

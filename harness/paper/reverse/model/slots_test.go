@@ -52,14 +52,10 @@ func TestSlots(t *testing.T) {
 	}
 	s.SetSmallest(state.Resource{MemoryMB: 128, VCores: 1})
 	id, err := s.Submit(&state.JobSpec{Name: "j", Maps: 9, MapSize: slot})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	s.Ask(id, state.Map, 9)
 	for i := range state.TaskID(3) {
-		if err := s.Start(id, i, 0); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, s.Start(id, i, 0))
 	}
 	s.NodeDown(1)
 	s.SetCapacity(0, slot)
