@@ -98,8 +98,7 @@ func testReadme(t *testing.T, c *cluster) {
 		"heddle run":                            lookAtRun,
 		"heddle.cluster.collect":                lookAtCollected,
 	}
-	text, err := os.ReadFile("../README.md")
-	mustDo(t, err)
+	text := must(os.ReadFile("../README.md"))
 	_, text, _ = bytes.Cut(text, []byte("\n## A cluster of your own\n"))
 	text, _, _ = bytes.Cut(text, []byte("\n## "))
 	looked := 0
@@ -565,8 +564,7 @@ func begin(t *testing.T, programs ...string) *cluster {
 	}
 	c := &cluster{dir: t.TempDir()}
 	c.inventory = filepath.Join(c.dir, "blue")
-	program, err := os.ReadFile(labtest.Binary(t))
-	mustDo(t, err)
+	program := must(os.ReadFile(labtest.Binary(t)))
 	c.binary = filepath.Join(c.dir, "heddle") // other tests build theirs anew while playbooks install this one
 	write(t, c.binary, string(program))
 	write(t, filepath.Join(c.dir, "password"), password)
@@ -578,8 +576,7 @@ func begin(t *testing.T, programs ...string) *cluster {
 func (c *cluster) edit(t *testing.T) {
 	t.Helper()
 	for from, to := range map[string]string{"testdata/inventory.yml": "hosts.yml", c.hosts.Inventory(): "ssh.yml"} {
-		text, err := os.ReadFile(from)
-		mustDo(t, err)
+		text := must(os.ReadFile(from))
 		write(t, filepath.Join(c.inventory, to), string(text))
 	}
 	write(t, filepath.Join(c.inventory, "group_vars/all/files.yml"),
@@ -605,8 +602,7 @@ func archiveOf(t *testing.T, dir string) (path, sum string) {
 		path = filepath.Join(dir, "hadoop.tar")
 		return path, pack(t, path, nil)
 	}
-	file, err := os.Open(path)
-	mustDo(t, err)
+	file := must(os.Open(path))
 	defer file.Close()
 	hash := sha256.New()
 	if _, err := io.Copy(hash, file); err != nil {
@@ -621,8 +617,7 @@ func pack(t *testing.T, path string, library []byte) string {
 	t.Helper()
 	jars, tools, err := lab.Jars(t.Context())
 	mustDo(t, err)
-	file, err := os.Create(path)
-	mustDo(t, err)
+	file := must(os.Create(path))
 	defer file.Close()
 	sum := sha256.New()
 	archive := tar.NewWriter(io.MultiWriter(file, sum))
@@ -649,8 +644,7 @@ func pack(t *testing.T, path string, library []byte) string {
 			} else if strings.HasPrefix(name, "hadoop-streaming") {
 				to = "tools/lib"
 			}
-			data, err := os.ReadFile(jar)
-			mustDo(t, err)
+			data := must(os.ReadFile(jar))
 			add("share/hadoop/"+to+"/"+name, data)
 		}
 	}
@@ -661,8 +655,7 @@ func pack(t *testing.T, path string, library []byte) string {
 // setProperty writes the user's settings, with one more line for yarn-site.xml.
 func (c *cluster) setProperty(t *testing.T, line string) {
 	t.Helper()
-	text, err := os.ReadFile("testdata/main.yml")
-	mustDo(t, err)
+	text := must(os.ReadFile("testdata/main.yml"))
 	if line != "" {
 		line = "    " + line + "\n"
 	}
@@ -836,6 +829,14 @@ func write(t *testing.T, path, text string) {
 	t.Helper()
 	mustDo(t, os.MkdirAll(filepath.Dir(path), 0o755))
 	mustDo(t, os.WriteFile(path, []byte(text), 0o600))
+}
+
+// must returns x, and panics with the error if there is one.
+func must[T any](x T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return x
 }
 
 func mustDo(t testing.TB, err error) {

@@ -30,8 +30,7 @@ func TestClusterFile(t *testing.T) {
 		t.Run(filepath.Base(inventory), func(t *testing.T) {
 			made := filepath.Join(t.TempDir(), "made.yaml")
 			play := filepath.Join(t.TempDir(), "play.yml")
-			role, err := filepath.Abs("../roles/harness")
-			mustDo(t, err)
+			role := must(filepath.Abs("../roles/harness"))
 			write(t, play, `
 - hosts: harness
   connection: local

@@ -57,8 +57,7 @@ historyserver: {hosts: {%[1]s: }}
 workers: {hosts: {%[1]s: }}
 harness: {hosts: {%s: }}
 `, master, names[len(names)-1]))
-	ssh, err := os.ReadFile(c.hosts.Inventory())
-	mustDo(t, err)
+	ssh := must(os.ReadFile(c.hosts.Inventory()))
 	write(t, filepath.Join(c.inventory, "ssh.yml"), string(ssh))
 	c.run(t, "ansible-galaxy", "collection", "install", "..", "-p", filepath.Join(c.dir, "collections"))
 	return c

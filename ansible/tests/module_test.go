@@ -81,8 +81,7 @@ func pythonOfAnsible(t *testing.T) string {
 	if err != nil {
 		t.Skipf("%v: install what ansible/tests/requirements.txt lists", err)
 	}
-	python, err := filepath.EvalSymlinks(filepath.Dir(program))
-	mustDo(t, err)
+	python := must(filepath.EvalSymlinks(filepath.Dir(program)))
 	return filepath.Join(python, "python3")
 }
 
@@ -103,7 +102,6 @@ func runModule(t *testing.T, python string, args map[string]any) map[string]any 
 
 func read(t *testing.T, path string) string {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	mustDo(t, err)
+	data := must(os.ReadFile(path))
 	return string(data)
 }

@@ -90,8 +90,7 @@ func newSecured(t *testing.T) *cluster {
         worker1: {hadoop_rack: /rack1}
     harness: {hosts: {harness: }}
 `)
-	ssh, err := os.ReadFile(c.hosts.Inventory())
-	mustDo(t, err)
+	ssh := must(os.ReadFile(c.hosts.Inventory()))
 	write(t, filepath.Join(c.inventory, "ssh.yml"), string(ssh))
 	write(t, filepath.Join(c.inventory, "group_vars/all/files.yml"), fmt.Sprintf(`heddle_binary: %s
 hadoop_archive: %s
@@ -153,8 +152,7 @@ func (c *cluster) startKDC(t *testing.T) {
 	t.Helper()
 	c.put(t, "kdc", "/run/kdc.sh", kdcScript)
 	c.on(t, "kdc", "bash /run/kdc.sh")
-	packed, err := c.hosts.Command(t.Context(), "kdc", "tar -C /var/lib/kdc -c keytabs").Output()
-	mustDo(t, err)
+	packed := must(c.hosts.Command(t.Context(), "kdc", "tar -C /var/lib/kdc -c keytabs").Output())
 	mustDo(t, os.MkdirAll(c.inventory, 0o755))
 	unpack := exec.CommandContext(t.Context(), "tar", "-C", c.inventory, "-x")
 	unpack.Stdin = bytes.NewReader(packed)
@@ -171,8 +169,7 @@ func (c *cluster) startKDC(t *testing.T) {
 // the jar by which a secured lab has it.
 func nativeLibrary(t *testing.T) []byte {
 	t.Helper()
-	pinned, err := os.ReadFile("../../harness/lab/hadoop/native.sha256")
-	mustDo(t, err)
+	pinned := must(os.ReadFile("../../harness/lab/hadoop/native.sha256"))
 	sum, name, _ := strings.Cut(strings.TrimSpace(string(pinned)), "  ")
 	version := strings.TrimSuffix(strings.TrimPrefix(name, "hadoop-apache-"), ".jar")
 	dir := t.TempDir()
@@ -181,19 +178,16 @@ func nativeLibrary(t *testing.T) []byte {
 	if out, err := fetch.CombinedOutput(); err != nil {
 		t.Fatalf("fetch Hadoop's native library: %v\n%s", err, out)
 	}
-	jar, err := os.ReadFile(filepath.Join(dir, name))
-	mustDo(t, err)
+	jar := must(os.ReadFile(filepath.Join(dir, name)))
 	if got := sha256.Sum256(jar); hex.EncodeToString(got[:]) != sum {
 		t.Fatalf("%s has the SHA-256 %x, want %s", name, got, sum)
 	}
-	files, err := zip.NewReader(bytes.NewReader(jar), int64(len(jar)))
-	mustDo(t, err)
+	files := must(zip.NewReader(bytes.NewReader(jar), int64(len(jar))))
 	arch := map[string]string{"arm64": "aarch64"}[runtime.GOARCH]
 	if arch == "" {
 		arch = runtime.GOARCH
 	}
-	library, err := fs.ReadFile(files, "nativelib/Linux-"+arch+"/libhadoop.so")
-	mustDo(t, err)
+	library := must(fs.ReadFile(files, "nativelib/Linux-"+arch+"/libhadoop.so"))
 	return library
 }
 

@@ -81,8 +81,7 @@ func (f *fakeHDFS) RemoveAll(ctx context.Context, name string) error {
 // tree lists all files and folders, but those of leases.
 func (f *fakeHDFS) tree(t testing.TB, folder string) (list []string) {
 	t.Helper()
-	entries, err := f.List(context.Background(), folder)
-	mustDo(t, err)
+	entries := must(f.List(context.Background(), folder))
 	for _, e := range entries {
 		if e.Path == lease.Root {
 			continue
@@ -180,8 +179,7 @@ func (w *world) submit(ctx context.Context, h *Hold) error {
 
 func (w *world) unfinishedApps(t testing.TB) (tags []string) {
 	t.Helper()
-	apps, err := unfinishedApps(context.Background(), w.rm)
-	mustDo(t, err)
+	apps := must(unfinishedApps(context.Background(), w.rm))
 	for _, a := range apps {
 		tags = append(tags, a.Tags)
 	}
@@ -200,8 +198,7 @@ func (w *world) rest(t testing.TB) []string {
 	for pool := range maps.Keys(w.hdfs.pools) {
 		list = append(list, "pool "+pool)
 	}
-	nodes, err := w.rm.Nodes(context.Background(), "RUNNING")
-	mustDo(t, err)
+	nodes := must(w.rm.Nodes(context.Background(), "RUNNING"))
 	for _, n := range nodes {
 		list = append(list, "runs "+n.Host)
 	}

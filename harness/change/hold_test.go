@@ -92,8 +92,7 @@ func (h *Hold) die() {
 
 func take(t testing.TB, w *world) *Hold {
 	t.Helper()
-	h, err := Take(t.Context(), w.cluster(), Options{Purpose: "test"})
-	mustDo(t, err)
+	h := must(Take(t.Context(), w.cluster(), Options{Purpose: "test"}))
 	return h
 }
 
@@ -137,8 +136,7 @@ func steer(t testing.TB, h *Hold, app string) {
 
 // longJob runs through every test, unlabelled.
 func (w *world) longJob(t testing.TB) string {
-	app, err := w.yarn.Submit(yarntest.Job{Priority: 3, Maps: [][]string{{"r2n1"}}, Run: func(string, int, int) (time.Duration, bool) { return time.Hour, false }})
-	mustDo(t, err)
+	app := must(w.yarn.Submit(yarntest.Job{Priority: 3, Maps: [][]string{{"r2n1"}}, Run: func(string, int, int) (time.Duration, bool) { return time.Hour, false }}))
 	return app
 }
 

@@ -75,8 +75,7 @@ func TestHostileJournal(t *testing.T) {
 				before := w.foreign(t)
 				w.forge(t, c)
 				ran := w.faults.ran
-				r, err := Restore(t.Context(), w.cluster(), RestoreOptions{})
-				mustDo(t, err)
+				r := must(Restore(t.Context(), w.cluster(), RestoreOptions{}))
 				if len(r.Back) > 0 || w.faults.ran != ran {
 					t.Errorf("undone: %+v; %d commands ran", r.Back, w.faults.ran-ran)
 				}

@@ -107,8 +107,7 @@ func TestRunFolderCopyStaysThere(t *testing.T) {
 			t.Errorf("%s was made", outside)
 		}
 		folder = t.TempDir()
-		h, err := Take(t.Context(), w.cluster(), Options{Folder: folder})
-		mustDo(t, err)
+		h := must(Take(t.Context(), w.cluster(), Options{Folder: folder}))
 		defer h.die()
 		if info, err := os.Stat(filepath.Join(folder, journalFile)); err != nil || info.Mode() != 0o600 {
 			t.Errorf("%v, %v; want mode 0600", info, err)
@@ -127,8 +126,7 @@ func TestRunFolderCopy(t *testing.T) {
 		mustDo(t, err)
 		steer(t, h, app)
 		h.die()
-		f, err := os.OpenFile(filepath.Join(folder, journalFile), os.O_APPEND|os.O_WRONLY, 0)
-		mustDo(t, err)
+		f := must(os.OpenFile(filepath.Join(folder, journalFile), os.O_APPEND|os.O_WRONLY, 0))
 		_, err = f.WriteString("1234abcd {\"kin") // the crash came while writing
 		if err != nil || f.Close() != nil {
 			t.Fatal(err)
@@ -159,8 +157,7 @@ func TestDamagedCopy(t *testing.T) {
 		steer(t, h, app)
 		h.die()
 		name := filepath.Join(folder, journalFile)
-		data, err := os.ReadFile(name)
-		mustDo(t, err)
+		data := must(os.ReadFile(name))
 		data[len(data)/2] ^= 1
 		mustDo(t, os.WriteFile(name, data, 0o600))
 		o := RestoreOptions{Options: Options{Folder: folder}}

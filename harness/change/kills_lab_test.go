@@ -142,8 +142,7 @@ func TestKills(t *testing.T) {
 	ctx := t.Context()
 	l := labtest.Own(t, fmt.Sprintf("kills-%d", seed), func(c *lab.Config) { c.NodeExpiry = units.Duration(15 * time.Second) })
 	file := l.Cluster()
-	to, err := clients.To(&file, clients.Patience{})
-	mustDo(t, err)
+	to := must(clients.To(&file, clients.Patience{}))
 	defer to.Close()
 	mustDo(t, to.HDFS.WriteFile(ctx, killInput, strings.NewReader("a line\n"), hdfs.WriteOptions{}))
 	if _, err := submit.New(ctx, to); err != nil { // shares a jar, which stays
@@ -175,8 +174,7 @@ func TestKills(t *testing.T) {
 		_ = victim.Process.Kill()
 		_ = victim.Wait() // killed
 		killed := time.Now()
-		journal, err := ReadJournal(ctx, y.cluster.Files)
-		mustDo(t, err)
+		journal := must(ReadJournal(ctx, y.cluster.Files))
 		for _, c := range journal.Changes {
 			kinds[c.Kind]++
 		}

@@ -96,22 +96,18 @@ func steerUntilKilled(file string) error {
 func journalIsTheUsersAlone(t *testing.T, l *lab.Lab) {
 	t.Helper()
 	cfg := l.Cluster()
-	cluster, err := Connect(&cfg)
-	mustDo(t, err)
+	cluster := must(Connect(&cfg))
 	defer cluster.Close()
-	client, err := hdfs.New(hdfs.Options{NameNodes: cfg.NameNodes, User: cfg.User, DialContext: cfg.DialContext()})
-	mustDo(t, err)
+	client := must(hdfs.New(hdfs.Options{NameNodes: cfg.NameNodes, User: cfg.User, DialContext: cfg.DialContext()}))
 	defer client.Close()
 	seen := 0
 	var look func(name string)
 	look = func(name string) {
-		info, err := client.Stat(t.Context(), name)
-		mustDo(t, err)
+		info := must(client.Stat(t.Context(), name))
 		want := fs.FileMode(0o600)
 		if info.Dir {
 			want = 0o700
-			names, err := client.Names(t.Context(), name)
-			mustDo(t, err)
+			names := must(client.Names(t.Context(), name))
 			for _, below := range names {
 				look(name + "/" + below)
 			}
@@ -287,8 +283,7 @@ type yard struct {
 
 func newYard(ctx context.Context, t *testing.T, l *lab.Lab) *yard {
 	file := l.Cluster()
-	cluster, err := Connect(&file)
-	mustDo(t, err)
+	cluster := must(Connect(&file))
 	t.Cleanup(cluster.Close)
 	if _, err := cluster.RM.WaitActive(ctx, 5); err != nil {
 		t.Fatal(err)
@@ -322,8 +317,7 @@ func (y *yard) start(t *testing.T) *steerer {
 	h := &steerer{cmd: exec.Command(os.Args[0])}
 	h.cmd.Env = append(os.Environ(), steerEnv+"="+y.lab.ClusterFile())
 	h.cmd.Stderr = &h.stderr
-	out, err := h.cmd.StdoutPipe()
-	mustDo(t, err)
+	out := must(h.cmd.StdoutPipe())
 	mustDo(t, h.cmd.Start())
 	t.Cleanup(h.kill)
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "steering\n" {
@@ -389,6 +383,14 @@ func (y *yard) waitFor(what string, done func() bool) {
 			y.t.Fatal("waited too long for " + what)
 		}
 	}
+}
+
+// must returns x, and panics with the error if there is one.
+func must[T any](x T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return x
 }
 
 func mustDo(t testing.TB, err error) {

@@ -50,8 +50,7 @@ func TestCutOffHolderStops(t *testing.T) {
 				c := w.cluster()
 				net := &cutOff{Files: w.files, hang: hang}
 				c.Files = net
-				h, err := Take(t.Context(), c, Options{})
-				mustDo(t, err)
+				h := must(Take(t.Context(), c, Options{}))
 				steer(t, h, app)
 				pass(12 * time.Second)
 				net.cut.Store(true)
@@ -92,8 +91,7 @@ func TestReleaseAfterLoss(t *testing.T) {
 		c := w.cluster()
 		net := &cutOff{Files: w.files}
 		c.Files = net
-		h, err := Take(t.Context(), c, Options{})
-		mustDo(t, err)
+		h := must(Take(t.Context(), c, Options{}))
 		steer(t, h, app)
 		net.cut.Store(true)
 		<-h.Context().Done()
@@ -116,8 +114,7 @@ func TestCancelledSteeringIsReleased(t *testing.T) {
 		app := w.longJob(t)
 		before := w.state(t)
 		ctx, cancel := context.WithCancel(t.Context())
-		h, err := Take(ctx, w.cluster(), Options{})
-		mustDo(t, err)
+		h := must(Take(ctx, w.cluster(), Options{}))
 		steer(t, h, app)
 		cancel()
 		pass(time.Minute)
@@ -250,8 +247,7 @@ func TestSteeredJobsEnd(t *testing.T) {
 				}
 				var apps []string
 				for range 2 {
-					app, err := w.yarn.Submit(yarntest.Job{MapLabel: "m00", ReduceLabel: "r00", Maps: make([][]string, 20), Reduces: 2, Slowstart: 1})
-					mustDo(t, err)
+					app := must(w.yarn.Submit(yarntest.Job{MapLabel: "m00", ReduceLabel: "r00", Maps: make([][]string, 20), Reduces: 2, Slowstart: 1}))
 					apps = append(apps, app)
 				}
 				pass(2 * time.Second) // their masters run, unlabelled
@@ -297,8 +293,7 @@ func TestHeldMastersStart(t *testing.T) {
 				mustDo(t, h.ReplaceLabels(t.Context(), all))
 				var apps []string
 				for _, number := range []string{"00", "01"} {
-					app, err := w.yarn.Submit(yarntest.Job{AMLabel: "a" + number, MapLabel: "m" + number, ReduceLabel: "r" + number, Maps: make([][]string, 6), Reduces: 1})
-					mustDo(t, err)
+					app := must(w.yarn.Submit(yarntest.Job{AMLabel: "a" + number, MapLabel: "m" + number, ReduceLabel: "r" + number, Maps: make([][]string, 6), Reduces: 1}))
 					apps = append(apps, app)
 				}
 				h.die()

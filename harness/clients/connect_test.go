@@ -48,8 +48,7 @@ func TestBadFile(t *testing.T) {
 	}
 	c := good()
 	c.Agents = []config.Agent{{Node: "n1", URL: "http://n1:9177", TokenFile: filepath.Join(t.TempDir(), "none")}}
-	to, err := To(&c, Patience{})
-	mustDo(t, err)
+	to := must(To(&c, Patience{}))
 	defer to.Close()
 	if _, err := to.Answers(t.Context()); !errors.Is(err, ErrBadFile) || !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "agent of n1") {
 		t.Errorf("a token that is missing: %v", err)

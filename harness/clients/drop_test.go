@@ -45,8 +45,7 @@ func TestDropCaches(t *testing.T) {
 				if status == gone {
 					s.Close()
 				}
-				client, err := agent.NewClient(agent.ClientOptions{URL: s.URL, TokenFile: token})
-				mustDo(t, err)
+				client := must(agent.NewClient(agent.ClientOptions{URL: s.URL, TokenFile: token}))
 				defer client.Close()
 				c.Agents = append(c.Agents, Agent{Node: fmt.Sprintf("n%d", i), Client: client})
 			}

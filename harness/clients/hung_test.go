@@ -67,11 +67,10 @@ func TestMasterBehindCA(t *testing.T) {
 	s.TLS = &tls.Config{Certificates: []tls.Certificate{issue(time.Now().Add(time.Hour), "127.0.0.1")}}
 	s.StartTLS()
 	defer s.Close()
-	c, err := To(&config.Cluster{
+	c := must(To(&config.Cluster{
 		Name: "blue", User: "alice", ResourceManagers: []string{s.URL}, HistoryServer: s.URL, NameNodes: []string{"127.0.0.1:9"},
 		CA: write(t, t.TempDir()+"/ca.pem", ca, 0o644),
-	}, Patience{Once: true})
-	mustDo(t, err)
+	}, Patience{Once: true}))
 	defer c.Close()
 	if job, err := c.RM.AM("application_1_0001").Job(t.Context()); err != nil || job.ID != "job_1_0001" {
 		t.Errorf("%+v, %v", job, err)

@@ -33,8 +33,7 @@ func TestSecrets(t *testing.T) {
 		"password": password, "token": token, "key": key, "key as sent": base64.RawURLEncoding.EncodeToString([]byte(key)), "cookie": "KNOWNCOOKIE",
 	}
 	for i, path := range []string{right, wrong} {
-		data, err := os.ReadFile(path)
-		mustDo(t, err)
+		data := must(os.ReadFile(path))
 		raw := data[len(data)-32:] // of AES 256
 		if bytes.Count(raw, []byte{0}) > 8 {
 			raw = data[len(data)-36 : len(data)-4] // before the version of four bytes
@@ -81,11 +80,10 @@ func TestSecrets(t *testing.T) {
 		{echo(500, "text/plain", plain), wrong, "bob"},
 		{echo(500, "text/plain", plain), wrong, "alice"},
 	} {
-		c, err := To(&config.Cluster{
+		c := must(To(&config.Cluster{
 			Name: "blue", User: "alice", ResourceManagers: []string{x.url}, HistoryServer: x.url, NameNodes: []string{"127.0.0.1:9"}, Security: config.SecurityKerberos,
 			Kerberos: &config.Kerberos{Conf: kdc.Conf, Principal: x.principal, Keytab: x.keytab, NameNode: "nn/_HOST"},
-		}, Patience{Once: true, Call: time.Second})
-		mustDo(t, err)
+		}, Patience{Once: true, Call: time.Second}))
 		for range 2 { // with a ticket, and with a cookie
 			for _, ask := range []func(context.Context) error{
 				func(ctx context.Context) error { _, err := c.RM.Info(ctx); return err },

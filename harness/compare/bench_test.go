@@ -12,8 +12,7 @@ import (
 
 // BenchmarkRuns compares a run of 10,000 trials: of ten models in two workloads.
 func BenchmarkRuns(b *testing.B) {
-	run, err := runs.Create(b.TempDir(), "large", runs.Manifest{World: runs.WorldSimulated})
-	mustDo(b, err)
+	run := must(runs.Create(b.TempDir(), "large", runs.Manifest{World: runs.WorldSimulated}))
 	var list []results.Trial
 	for repeat := 1; repeat <= 500; repeat++ {
 		for _, workload := range []string{"sort", "join"} {
@@ -37,8 +36,7 @@ func BenchmarkRuns(b *testing.B) {
 	run.Close()
 	b.ResetTimer()
 	for b.Loop() {
-		r, err := Runs([]string{run.Dir}, Options{})
-		mustDo(b, err)
+		r := must(Runs([]string{run.Dir}, Options{}))
 		if r.Models[0].Runs != 500 {
 			b.Fatalf("%d repeats of a model, want 500", r.Models[0].Runs)
 		}

@@ -44,8 +44,7 @@ func TestUnlikeClusters(t *testing.T) {
 				m.seconds = func(repeat int, _, _ string) float64 { return float64(50 + 5*i + repeat) }
 				dirs = append(dirs, m.in(t, filepath.Join(root, string(rune('a'+i)))))
 			}
-			r, err := Runs(dirs, makespan)
-			mustDo(t, err)
+			r := must(Runs(dirs, makespan))
 			rows := mapped(r.Models, func(m Model) string { return m.Model })
 			apart := !slices.Equal(rows, []string{"yarn"})
 			said := slices.ContainsFunc(r.Warnings, func(w string) bool { return c.want != "" && strings.Contains(w, c.want) })

@@ -117,8 +117,7 @@ func (m made) in(t *testing.T, dir string) string {
 	}
 	mustDo(t, run.WriteFile("experiment.yaml", fmt.Appendf(nil, "models: %v\n", m.models)))
 	for _, p := range todo {
-		active, err := run.Begin(p.name)
-		mustDo(t, err)
+		active := must(run.Begin(p.name))
 		if why, ok := m.failed[p.name]; ok {
 			mustDo(t, active.Failed(errors.New(why)))
 			continue
@@ -146,8 +145,7 @@ func (m made) in(t *testing.T, dir string) string {
 			}
 			result.FailedJobs = append(result.FailedJobs, f)
 		}
-		data, err := json.Marshal(result)
-		mustDo(t, err)
+		data := must(json.Marshal(result))
 		mustDo(t, active.WriteFile("result.json", data))
 		mustDo(t, active.Done())
 	}
@@ -209,6 +207,14 @@ func events(node traces.Node, seconds float64, cached int, counters traces.Count
 	a := traces.Attempt{Task: traces.Task{Job: "job_1_0001", Kind: traces.Reduce}}
 	return append(list, &traces.AttemptStarted{T: at(0.5), Attempt: a, Node: node},
 		&traces.AttemptFinished{T: at(1), Attempt: a, Outcome: traces.Succeeded, Counters: traces.NoCounters})
+}
+
+// must returns x, and panics with the error if there is one.
+func must[T any](x T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return x
 }
 
 func mustDo(t testing.TB, err error) {
@@ -289,8 +295,7 @@ func TestGolden(t *testing.T) {
 			for i, m := range c.runs {
 				dirs = append(dirs, m.in(t, filepath.Join(root, fmt.Sprintf("run%d", i+1))))
 			}
-			r, err := Runs(dirs, c.options)
-			mustDo(t, err)
+			r := must(Runs(dirs, c.options))
 			var text, lines bytes.Buffer
 			d := r.Doc()
 			for _, part := range d { // before lines are broken, which depends on the length of paths
@@ -302,8 +307,7 @@ func TestGolden(t *testing.T) {
 			}
 			mustDo(t, doc.WriteText(&text, d, false))
 			mustDo(t, r.WriteBenchmarks(&lines))
-			object, err := json.MarshalIndent(r, "", "  ")
-			mustDo(t, err)
+			object := must(json.MarshalIndent(r, "", "  "))
 			for ending, got := range map[string][]byte{".txt": text.Bytes(), ".bench": lines.Bytes(), ".json": append(object, '\n')} {
 				golden.Check(t, filepath.Join("testdata", name+ending), bytes.ReplaceAll(got, []byte(root), []byte("RUNS")))
 			}
@@ -341,8 +345,7 @@ func readBenchmarks(t *testing.T, lines *bytes.Buffer, r *Report) {
 // shows nothing.
 func TestOneRepeatDoesNotRank(t *testing.T) {
 	dir := of("sort", 1, "acl 1 yarn 9").in(t, filepath.Join(t.TempDir(), "run"))
-	r, err := Runs([]string{dir}, Options{})
-	mustDo(t, err)
+	r := must(Runs([]string{dir}, Options{}))
 	for _, table := range r.Tables {
 		for _, p := range table.Pairs {
 			if p.Significant() || p.CI95Pct.Bounded() || !math.IsNaN(float64(p.P)) {
@@ -368,8 +371,7 @@ func TestSharesStayInside(t *testing.T) {
 		}
 		return 10
 	}
-	r, err := Runs([]string{m.in(t, filepath.Join(t.TempDir(), "run"))}, Options{Metrics: []string{"cacheLocal", "nodeLocal"}})
-	mustDo(t, err)
+	r := must(Runs([]string{m.in(t, filepath.Join(t.TempDir(), "run"))}, Options{Metrics: []string{"cacheLocal", "nodeLocal"}}))
 	for _, table := range r.Tables {
 		for _, p := range table.Pairs {
 			if ci := p.CI95Pct; !ci.Bounded() || ci[0] < -100 || ci[1] > 100 || !p.Significant() {
@@ -431,11 +433,9 @@ func TestPAgreesWithInterval(t *testing.T) {
 // captured makes a run folder like those of heddle capture.
 func captured(t *testing.T, dir string) string {
 	t.Helper()
-	run, err := runs.Create(filepath.Dir(dir), filepath.Base(dir), runs.Manifest{Trials: []runs.TrialRecord{{Name: "capture"}}})
-	mustDo(t, err)
+	run := must(runs.Create(filepath.Dir(dir), filepath.Base(dir), runs.Manifest{Trials: []runs.TrialRecord{{Name: "capture"}}}))
 	defer run.Close()
-	active, err := run.Begin("capture")
-	mustDo(t, err)
+	active := must(run.Begin("capture"))
 	mustDo(t, active.WriteFile("trace.heddle", []byte("a trace")))
 	mustDo(t, active.Done())
 	mustDo(t, run.End(nil))
@@ -496,13 +496,11 @@ func TestManyModels(t *testing.T) {
 		model := fmt.Sprintf("m%d", i)
 		list = append(list, results.Trial{Name: config.TrialName(1, "w", model), Workload: "w", Model: model, Repeat: 1, MakespanMs: 1000, Figures: &measure.Figures{}})
 	}
-	run, err := results.Keep(t.TempDir(), "many", "", runs.Manifest{World: runs.WorldSimulated}, list)
-	mustDo(t, err)
+	run := must(results.Keep(t.TempDir(), "many", "", runs.Manifest{World: runs.WorldSimulated}, list))
 	if _, err := Runs([]string{run.Dir}, Options{}); err == nil || !strings.Contains(err.Error(), "--where") {
 		t.Errorf("error %v, want one that says how to choose", err)
 	}
-	some, err := results.Where("model~^m1$")
-	mustDo(t, err)
+	some := must(results.Where("model~^m1$"))
 	if r, err := Runs([]string{run.Dir}, Options{Where: some}); err != nil || len(r.Models) != 1 {
 		t.Errorf("one chosen: %v", err)
 	}

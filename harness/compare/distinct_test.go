@@ -27,8 +27,7 @@ func TestEqualSchedules(t *testing.T) {
 		},
 	}
 	dir := same.in(t, filepath.Join(t.TempDir(), "same"))
-	r, err := Runs([]string{dir}, makespan)
-	mustDo(t, err)
+	r := must(Runs([]string{dir}, makespan))
 	for _, table := range append(r.Tables, r.Table) {
 		for model, want := range map[string]int{"yarn": 1, "fifo": 1, "delay": 6} {
 			i := slices.IndexFunc(table.Models, func(m Model) bool { return m.Model == model })
@@ -55,8 +54,7 @@ func TestEqualSchedules(t *testing.T) {
 	const want = "wordcount under yarn: 6 trials have one and the same schedule, by its digest, and count as 1 repeat"
 	var text bytes.Buffer
 	mustDo(t, doc.WriteText(&text, r.Doc(), false))
-	data, err := json.Marshal(r)
-	mustDo(t, err)
+	data := must(json.Marshal(r))
 	if !strings.Contains(strings.Join(strings.Fields(text.String()), " "), "note: "+want) {
 		t.Errorf("the text lacks the warning %q:\n%s", want, &text)
 	}
@@ -86,8 +84,7 @@ func TestCopiedRun(t *testing.T) {
 		dirs []string
 		want int
 	}{{[]string{first, again}, 4}, {[]string{first, other}, 8}} {
-		r, err := Runs(c.dirs, makespan)
-		mustDo(t, err)
+		r := must(Runs(c.dirs, makespan))
 		if m, p := r.Models[0], r.Pairs[0]; m.Runs != c.want || p.Runs != c.want {
 			t.Errorf("%d repeats of yarn and %d pairs, want %d", m.Runs, p.Runs, c.want)
 		}

@@ -32,8 +32,7 @@ func TestHeadline(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r, err := Runs([]string{c.in(t, filepath.Join(t.TempDir(), "run"))}, Options{Metrics: []string{"jobCompletion", "cacheLocal"}})
-			mustDo(t, err)
+			r := must(Runs([]string{c.in(t, filepath.Join(t.TempDir(), "run"))}, Options{Metrics: []string{"jobCompletion", "cacheLocal"}}))
 			for _, want := range c.want {
 				if got := r.Headline(); !strings.Contains(got, want) {
 					t.Errorf("%s\nlacks %q", got, want)
@@ -47,8 +46,7 @@ func TestHeadline(t *testing.T) {
 // has, and a row's tone and words say whether a model is better.
 func TestForests(t *testing.T) {
 	m := of("wordcount", 6, "fifo 0.8 slow 1.3 yarn 1")
-	r, err := Runs([]string{m.in(t, filepath.Join(t.TempDir(), "run"))}, Options{Metrics: []string{"makespan", "cacheLocal"}})
-	mustDo(t, err)
+	r := must(Runs([]string{m.in(t, filepath.Join(t.TempDir(), "run"))}, Options{Metrics: []string{"makespan", "cacheLocal"}}))
 	d := r.Forests("wordcount")
 	if len(d) != 1 {
 		t.Fatalf("%d pictures, want one: nothing was cached, so that there is none in points", len(d))
@@ -78,8 +76,7 @@ func TestMedianTrial(t *testing.T) {
 	m := of("wordcount", 5, "yarn 0").with(func(m *made) {
 		m.seconds = func(repeat int, _, _ string) float64 { return []float64{50, 20, 40, 10, 30}[repeat-1] }
 	})
-	r, err := Runs([]string{m.in(t, filepath.Join(t.TempDir(), "run"))}, makespan)
-	mustDo(t, err)
+	r := must(Runs([]string{m.in(t, filepath.Join(t.TempDir(), "run"))}, makespan))
 	if c, ok := r.Median("wordcount", "yarn"); !ok || c.Repeat != 5 {
 		t.Errorf("repeat %d, want 5, of 30 s", c.Repeat)
 	}

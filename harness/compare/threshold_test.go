@@ -57,8 +57,7 @@ func TestThresholds(t *testing.T) {
 			t.Errorf("%s: %v", c.text, err)
 			continue
 		}
-		metric, err := metricsOf([]string{c.metric})
-		mustDo(t, err)
+		metric := must(metricsOf([]string{c.metric}))
 		got := newThreshold(metric[0], e.Thresholds.ByMetric[c.metric][0], func(model string) (of []trial) {
 			for _, x := range trials {
 				if x.model == model && x.repeat <= c.repeats && metric[0].of(x) >= 0 {

@@ -21,8 +21,7 @@ func TestTrials(t *testing.T) {
 	if warnings, err := Write([]*results.Run{run}, Trials, path); err != nil || len(warnings) > 0 {
 		t.Fatal(warnings, err)
 	}
-	text, err := os.ReadFile(path)
-	mustDo(t, err)
+	text := must(os.ReadFile(path))
 	lines, err := csv.NewReader(strings.NewReader(string(text))).ReadAll()
 	if err != nil || len(lines) != 1+len(run.Trials) {
 		t.Fatalf("%d lines, %v; want one of names and %d of trials", len(lines), err, len(run.Trials))

@@ -24,8 +24,7 @@ import (
 func open(t *testing.T, dirs ...string) (list []*results.Run) {
 	t.Helper()
 	for _, dir := range dirs {
-		run, err := results.Open(dir, false)
-		mustDo(t, err)
+		run := must(results.Open(dir, false))
 		list = append(list, run)
 	}
 	return list
@@ -38,11 +37,9 @@ func rowsOf(t *testing.T, list []*results.Run, kind string) (head []string, rows
 	if _, err := Write(list, kind, path); err != nil {
 		t.Fatal(err)
 	}
-	f, err := os.Open(path)
-	mustDo(t, err)
+	f := must(os.Open(path))
 	defer f.Close()
-	lines, err := csv.NewReader(f).ReadAll()
-	mustDo(t, err)
+	lines := must(csv.NewReader(f).ReadAll())
 	for _, line := range lines[1:] {
 		row := map[string]string{}
 		for i, name := range lines[0] {
@@ -64,12 +61,10 @@ func TestParquetIsCSV(t *testing.T) {
 		if _, err := Write(open(t, lab), kind, path); err != nil {
 			t.Fatal(err)
 		}
-		f, err := os.Open(path)
-		mustDo(t, err)
+		f := must(os.Open(path))
 		defer f.Close()
 		size, _ := f.Seek(0, io.SeekEnd)
-		file, err := parquet.OpenFile(f, size)
-		mustDo(t, err)
+		file := must(parquet.OpenFile(f, size))
 		var names []string
 		for _, c := range file.Root().Columns() {
 			names = append(names, c.Name())
@@ -195,8 +190,7 @@ func TestSeveralRuns(t *testing.T) {
 			t.Errorf("%s to %s: a file is left", c.kind, c.name)
 		}
 	}
-	before, err := os.ReadFile(there)
-	mustDo(t, err)
+	before := must(os.ReadFile(there))
 	if _, err := Write(open(t, lab), Jobs, there); !errors.Is(err, os.ErrExist) {
 		t.Errorf("a file that is there: error %v", err)
 	}
@@ -207,8 +201,7 @@ func TestSeveralRuns(t *testing.T) {
 
 // TestReadmeColumns has the columns that the page about run folders names be there.
 func TestReadmeColumns(t *testing.T) {
-	text, err := os.ReadFile("../runs/README.md")
-	mustDo(t, err)
+	text := must(os.ReadFile("../runs/README.md"))
 	_, section, found := strings.Cut(string(text), "runs export")
 	section, _, _ = strings.Cut(section, "\n#")
 	if !found {
@@ -228,6 +221,14 @@ func TestReadmeColumns(t *testing.T) {
 			t.Errorf("the page names the column %s, and there is none", m[1])
 		}
 	}
+}
+
+// must returns x, and panics with the error if there is one.
+func must[T any](x T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return x
 }
 
 func mustDo(t testing.TB, err error) {

@@ -33,10 +33,8 @@ func BenchmarkDay(b *testing.B) {
 	if _, err := exchange.Import(b.Context(), o); err != nil {
 		b.Fatal(err)
 	}
-	day, err := recorded.Load(o.Output)
-	mustDo(b, err)
-	fitted, err := replay.CalibrateOne(day, false)
-	mustDo(b, err)
+	day := must(recorded.Load(o.Output))
+	fitted := must(replay.CalibrateOne(day, false))
 	run := func(c replay.Config) *sim.Result {
 		c.Trace, c.Seed, c.Calibration, c.Actuator = day, 1, fitted, config.ActuatorLabels
 		r, _, err := replay.Run(&c)

@@ -70,8 +70,7 @@ func TestDelayInPython(t *testing.T) {
 	interpreter, decided := python(t), 0
 	for seed := range scenarios {
 		params := delays[seed%len(delays)]
-		ours, err := sched.New("delay", params)
-		mustDo(t, err)
+		ours := must(sched.New("delay", params))
 		theirs := begin(t, external.Options{Command: []string{interpreter, "python/examples/delay.py"}, Params: params})
 		want, got := decisions(ours, seed), decisions(theirs, seed)
 		if err := theirs.Close(); err != nil || theirs.Failed() != nil {
@@ -175,8 +174,7 @@ func TestProgramSeesTheView(t *testing.T) {
 		if err := m.Close(); err != nil || m.Failed() != nil {
 			t.Fatal(err, m.Failed())
 		}
-		data, err := os.ReadFile(file)
-		mustDo(t, err)
+		data := must(os.ReadFile(file))
 		lines := bufio.NewScanner(bytes.NewReader(data))
 		lines.Buffer(nil, 1<<20)
 		for i, want := range m.shown {
@@ -228,15 +226,11 @@ func simulated(m sched.Model, actuator sim.Actuator) (*sim.Result, error) {
 func TestSimulations(t *testing.T) {
 	interpreter := python(t)
 	for actuator, name := range []string{sim.Native: "native", sim.Labels: "labels", sim.Ideal: "ideal"} {
-		ours, err := sched.New("delay", nil)
-		mustDo(t, err)
-		want, err := simulated(ours, sim.Actuator(actuator))
-		mustDo(t, err)
+		ours := must(sched.New("delay", nil))
+		want := must(simulated(ours, sim.Actuator(actuator)))
 		for range 2 {
-			m, err := external.New(external.Options{Command: []string{interpreter, "python/examples/delay.py"}})
-			mustDo(t, err)
-			got, err := simulated(m, sim.Actuator(actuator))
-			mustDo(t, err)
+			m := must(external.New(external.Options{Command: []string{interpreter, "python/examples/delay.py"}}))
+			got := must(simulated(m, sim.Actuator(actuator)))
 			if got.Digest != want.Digest || got.Decisions != want.Decisions || got.Attempts.Succeeded != 5*14 {
 				t.Errorf("%s: delay.py: schedule %v, %+v, %+v; delay: %v, %+v", name, got.Digest, got.Decisions, got.Attempts, want.Digest, want.Decisions)
 			}
@@ -252,6 +246,14 @@ func TestPythonPackage(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
+}
+
+// must returns x, and panics with the error if there is one.
+func must[T any](x T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return x
 }
 
 func mustDo(t testing.TB, err error) {

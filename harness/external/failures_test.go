@@ -102,8 +102,7 @@ func TestFailures(t *testing.T) {
 // endedAll: no process runs of those whose ids are in the file.
 func endedAll(t *testing.T, file string) {
 	t.Helper()
-	data, err := os.ReadFile(file)
-	mustDo(t, err)
+	data := must(os.ReadFile(file))
 	for _, pid := range strings.Fields(string(data)) {
 		for tries := 0; ; tries++ {
 			stat, err := os.ReadFile("/proc/" + pid + "/stat")
@@ -145,8 +144,7 @@ func TestOutOfTurn(t *testing.T) {
 	if _, err := external.New(external.Options{}); err == nil || !strings.Contains(err.Error(), "no command; say which program decides") {
 		t.Errorf("without a command: %v", err)
 	}
-	m, err := external.New(external.Options{Command: []string{"sh", "-c", hello + "read l"}})
-	mustDo(t, err)
+	m := must(external.New(external.Options{Command: []string{"sh", "-c", hello + "read l"}}))
 	mustDo(t, m.Start())
 	if err := m.Close(); err != nil {
 		t.Errorf("a program that ends when told so: %v", err)

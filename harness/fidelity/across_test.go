@@ -21,8 +21,7 @@ func TestAcross(t *testing.T) {
 	const run = "testdata/run"
 	again := filepath.Join(t.TempDir(), "again")
 	mustDo(t, os.CopyFS(again, os.DirFS(run)))
-	a, err := AcrossRuns([]string{run}, []string{again}, Options{})
-	mustDo(t, err)
+	a := must(AcrossRuns([]string{run}, []string{again}, Options{}))
 	if len(a.Settings) != 2 || a.Runs != 6 || a.Settings[0].Run != again {
 		t.Fatalf("%d settings and %d runs: %+v", len(a.Settings), a.Runs, a.Settings)
 	}
@@ -57,8 +56,7 @@ func TestAcross(t *testing.T) {
 // repeats, and a run on another cluster apart.
 func TestAcrossPools(t *testing.T) {
 	const run = "testdata/run"
-	text, err := os.ReadFile(run + "/manifest.json")
-	mustDo(t, err)
+	text := must(os.ReadFile(run + "/manifest.json"))
 	var dirs []string
 	for _, disk := range []string{"80MB/s", "80MB/s", "8MB/s"} {
 		dir := filepath.Join(t.TempDir(), "run")
@@ -68,8 +66,7 @@ func TestAcrossPools(t *testing.T) {
 		dirs = append(dirs, dir)
 	}
 	of := func(dirs ...string) *Across {
-		a, err := AcrossRuns([]string{run}, dirs, Options{Unverified: true})
-		mustDo(t, err)
+		a := must(AcrossRuns([]string{run}, dirs, Options{Unverified: true}))
 		return a
 	}
 	one, all := of(dirs[0]), of(dirs...)
@@ -106,8 +103,7 @@ func TestAcrossSpeed(t *testing.T) {
 				a.Counters.CPUMs = int64(factor * float64(a.Counters.CPUMs))
 			}
 		})
-		a, err := AcrossRuns([]string{run}, []string{again}, Options{Unverified: true})
-		mustDo(t, err)
+		a := must(AcrossRuns([]string{run}, []string{again}, Options{Unverified: true}))
 		return a
 	}
 	same, slow, unknown, wrong := with(1), with(1.25), with(0), with(1e9)
@@ -143,8 +139,7 @@ func TestAcrossSpeed(t *testing.T) {
 func TestAcrossOthers(t *testing.T) {
 	const run = "testdata/run"
 	again := labRun(t, "*", func(traces.Event) {})
-	paths, err := filepath.Glob(filepath.Join(again, "trials", "*", "trace.heddle"))
-	mustDo(t, err)
+	paths := must(filepath.Glob(filepath.Join(again, "trials", "*", "trace.heddle")))
 	for _, path := range paths {
 		h, events, err := tracefile.ReadFile(path)
 		mustDo(t, err)
@@ -152,8 +147,7 @@ func TestAcrossOthers(t *testing.T) {
 		mustDo(t, errors.Join(os.Remove(path), tracefile.WriteFile(path, h, events)))
 	}
 	with := func(others bool) *Across {
-		a, err := AcrossRuns([]string{run}, []string{again}, Options{Unverified: true, Others: others, Cluster: recorded.Change{HostCores: 2}})
-		mustDo(t, err)
+		a := must(AcrossRuns([]string{run}, []string{again}, Options{Unverified: true, Others: others, Cluster: recorded.Change{HostCores: 2}}))
 		return a
 	}
 	without, beside := with(false), with(true)
@@ -198,11 +192,18 @@ func TestAcrossTurns(t *testing.T) {
 	}
 	link := filepath.Join(t.TempDir(), "link")
 	mustDo(t, os.Symlink(dir, link))
-	a, err := AcrossRuns([]string{dir + ":other"}, []string{link}, Options{Unverified: true})
-	mustDo(t, err)
+	a := must(AcrossRuns([]string{dir + ":other"}, []string{link}, Options{Unverified: true}))
 	if len(a.Settings) != 1 || a.Settings[0].Workload != "wordcount" || a.Settings[0].Runs != 3 || a.Settings[0].Run != link {
 		t.Errorf("predicted %+v", a.Settings)
 	}
+}
+
+// must returns x, and panics with the error if there is one.
+func must[T any](x T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return x
 }
 
 func mustDo(t testing.TB, err error) {

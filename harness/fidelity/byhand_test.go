@@ -160,8 +160,7 @@ func labRun(t *testing.T, of string, change func(traces.Event)) string {
 
 func own(t *testing.T, dir string) map[string]Prediction {
 	t.Helper()
-	r, err := Of(dir, Options{Seeds: 2, Unverified: true})
-	mustDo(t, err)
+	r := must(Of(dir, Options{Seeds: 2, Unverified: true}))
 	all := map[string]Prediction{}
 	for _, w := range r.Own {
 		for _, p := range w.Trials {
@@ -210,8 +209,7 @@ func TestLeftOut(t *testing.T) {
 			e.Outcome = traces.Failed
 		}
 	})
-	r, err := Of(dir, Options{Seeds: 1, Unverified: true})
-	mustDo(t, err)
+	r := must(Of(dir, Options{Seeds: 1, Unverified: true}))
 	if r.Own[0].Runs+r.Own[1].Runs != 5 || !slices.ContainsFunc(r.Warnings, func(w string) bool {
 		return strings.Contains(w, "r03-wordcount-yarn: ") && strings.Contains(w, "the trial is left out")
 	}) {
@@ -220,8 +218,7 @@ func TestLeftOut(t *testing.T) {
 	if _, err := Of(dir, Options{Seeds: 1}); !errors.Is(err, runs.ErrDamaged) {
 		t.Errorf("a trace that is not the recorded one: error %v", err)
 	}
-	run, err := results.Open("testdata/run", false)
-	mustDo(t, err)
+	run := must(results.Open("testdata/run", false))
 	run.Trials[2].Figures = &measure.Figures{}
 	if _, err := OfRun(run, Options{Seeds: 1}); !errors.Is(err, ErrNothing) || !strings.Contains(err.Error(), "--traces") {
 		t.Errorf("a run that keeps figures alone: error %v", err)

@@ -13,8 +13,7 @@ import (
 )
 
 func TestOfLabRun(t *testing.T) {
-	r, err := Of("testdata/run", Options{})
-	mustDo(t, err)
+	r := must(Of("testdata/run", Options{}))
 	if len(r.Own) != 2 || len(r.Counterfactual) != 2 || len(r.Warnings) > 0 {
 		t.Fatalf("%d workloads and models, %d predictions of others, warnings %q", len(r.Own), len(r.Counterfactual), r.Warnings)
 	}
@@ -47,8 +46,7 @@ func TestOfLabRun(t *testing.T) {
 			t.Errorf("%s from %s: %.1f %% off", x.To, x.From, x.ErrorPct)
 		}
 	}
-	again, err := Of("testdata/run", Options{})
-	mustDo(t, err)
+	again := must(Of("testdata/run", Options{}))
 	a, _ := json.Marshal(r)
 	b, _ := json.Marshal(again)
 	if !bytes.Equal(a, b) {

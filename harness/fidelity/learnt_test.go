@@ -36,13 +36,10 @@ func TestKnowsWhatItKnew(t *testing.T) {
 		},
 	})
 	mustDo(t, err)
-	x, err := recorded.Load("testdata/run/trials/r01-wordcount-yarn/trace.heddle")
-	mustDo(t, err)
+	x := must(recorded.Load("testdata/run/trials/r01-wordcount-yarn/trace.heddle"))
 	x.Header.Model, x.Header.Actuator = "test-remembers", config.ActuatorIdeal
-	c, err := replay.CalibrateOne(x, false)
-	mustDo(t, err)
-	state, err := sched.SaveState(&remembers{}, nil)
-	mustDo(t, err)
+	c := must(replay.CalibrateOne(x, false))
+	state := must(sched.SaveState(&remembers{}, nil))
 	for _, like := range []measured{{Trace: x, behaviour: x.OwnBehaviour()}, {Trace: x, behaviour: x.OwnBehaviour(), learnt: state}} {
 		loaded = nil
 		if _, err := predict(x, &like, c, 0, Options{Seeds: 2}); err != nil {
@@ -59,8 +56,7 @@ func TestKnowsWhatItKnew(t *testing.T) {
 
 	dir := filepath.Join(t.TempDir(), "run")
 	mustDo(t, os.CopyFS(dir, os.DirFS("testdata/run")))
-	run, err := results.Open(dir, true)
-	mustDo(t, err)
+	run := must(results.Open(dir, true))
 	run.Trials[1].StateOf = run.Trials[0].Name
 	if _, err := OfRun(run, Options{Seeds: 1}); err == nil || !strings.Contains(err.Error(), "had learnt before") {
 		t.Errorf("without the state of the trial before: %v", err)

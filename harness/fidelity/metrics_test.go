@@ -10,8 +10,7 @@ import (
 
 func metricsNamed(t *testing.T, names ...string) []measure.Metric {
 	t.Helper()
-	list, err := measure.Find(names)
-	mustDo(t, err)
+	list := must(measure.Find(names))
 	return list
 }
 
@@ -56,8 +55,7 @@ func TestErrorOfByHand(t *testing.T) {
 // TestMetricsAgree has the errors of any metric be those that every report has of
 // completion time and makespan.
 func TestMetricsAgree(t *testing.T) {
-	r, err := Of("testdata/run", Options{Seeds: 2, Metrics: metricsNamed(t, "jobCompletion", "makespan", "all")})
-	mustDo(t, err)
+	r := must(Of("testdata/run", Options{Seeds: 2, Metrics: metricsNamed(t, "jobCompletion", "makespan", "all")}))
 	for _, own := range r.Own {
 		if want := 2 + len(measure.Metrics()); len(own.Metrics) != want {
 			t.Fatalf("%s: %d metrics, want %d", own.Model, len(own.Metrics), want)

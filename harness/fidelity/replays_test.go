@@ -24,8 +24,7 @@ func TestOfReplays(t *testing.T) {
 		return compare.Chosen{Workload: "w", Model: model, Name: model, Simulated: simulated, Figures: f}
 	}
 	recorded := of(config.ModelRecorded, false, 50_000, 150_000)
-	r, err := OfReplays([]compare.Chosen{of("fifo", true, 60_000, 160_000), recorded, of("fifo", true, 40_000, 140_000)}, nil)
-	mustDo(t, err)
+	r := must(OfReplays([]compare.Chosen{of("fifo", true, 60_000, 160_000), recorded, of("fifo", true, 40_000, 140_000)}, nil))
 	own := r.Own[0]
 	if len(r.Own) != 1 || own.Runs != 2 || own.MeanAbsErrorPct != 10 || own.BiasPct != 0 || !math.IsNaN(float64(own.NoisePct)) || own.CI95Pct.Bounded() && own.CI95Pct[0] > 10 {
 		t.Errorf("%+v", own)

@@ -43,8 +43,7 @@ func TestHungKDC(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			kdc := kdctest.Start(t, "alice", "nn/a")
-			who, err := kerberos.New(kerberos.Options{Conf: kdc.Conf, Principal: "alice", Keytab: kdc.Keytab(t, "alice", "")})
-			mustDo(t, err)
+			who := must(kerberos.New(kerberos.Options{Conf: kdc.Conf, Principal: "alice", Keytab: kdc.Keytab(t, "alice", "")}))
 			defer who.Close()
 			if x.before {
 				if _, err := who.Client(t.Context(), ""); err != nil {
@@ -135,8 +134,7 @@ func confOf(t *testing.T, line string) string {
 // for after the context's end.
 func TestHungRefusal(t *testing.T) {
 	kdc := kdctest.Start(t, "alice", "HTTP/127.0.0.1")
-	who, err := kerberos.New(kerberos.Options{Conf: kdc.Conf, Principal: "alice", Keytab: kdc.Keytab(t, "alice", "")})
-	mustDo(t, err)
+	who := must(kerberos.New(kerberos.Options{Conf: kdc.Conf, Principal: "alice", Keytab: kdc.Keytab(t, "alice", "")}))
 	defer who.Close()
 	refused, done := make(chan struct{}, 10), make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -50,8 +50,7 @@ func TestOutlivesTheTicket(t *testing.T) {
 					kdc.Tickets(t, cache, "alice", time.Now().Add(time.Hour), time.Now().Add(x.renewable))
 					o.Keytab, o.TicketCache = "", cache
 				}
-				who, err := kerberos.New(o)
-				mustDo(t, err)
+				who := must(kerberos.New(o))
 				defer who.Close()
 				for start := time.Now(); time.Since(start) < x.last; <-time.After(x.every) {
 					c, err := who.Client(t.Context(), "nn/a")
@@ -85,8 +84,7 @@ func TestKDCAway(t *testing.T) {
 	kdc := kdctest.Start(t, "alice", "nn/a")
 	keytab := kdc.Keytab(t, "alice", "")
 	synctest.Test(t, func(t *testing.T) {
-		who, err := kerberos.New(kerberos.Options{Conf: kdc.Conf, Principal: "alice", Keytab: keytab})
-		mustDo(t, err)
+		who := must(kerberos.New(kerberos.Options{Conf: kdc.Conf, Principal: "alice", Keytab: keytab}))
 		defer who.Close()
 		if _, err := who.Client(t.Context(), ""); err != nil {
 			t.Fatal(err)
@@ -142,11 +140,9 @@ func TestWaysToTheKDC(t *testing.T) {
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			kdc.WantsProof.Store(x.proof)
-			who, err := kerberos.New(kerberos.Options{Conf: x.conf, Principal: "alice", Keytab: keytab})
-			mustDo(t, err)
+			who := must(kerberos.New(kerberos.Options{Conf: x.conf, Principal: "alice", Keytab: keytab}))
 			defer who.Close()
-			c, err := who.Client(t.Context(), x.service)
-			mustDo(t, err)
+			c := must(who.Client(t.Context(), x.service))
 			ticket, _, ok := c.GetCachedTicket(x.service)
 			if !ok || ticket.DecryptEncPart(kdc.Keys, nil) != nil || ticket.DecryptedEncPart.CName.PrincipalNameString() != "alice" {
 				t.Errorf("ticket %v: %+v", ok, ticket)
@@ -158,8 +154,7 @@ func TestWaysToTheKDC(t *testing.T) {
 	}
 	t.Run("with a wrong proof", func(t *testing.T) {
 		kdc.WantsProof.Store(true)
-		who, err := kerberos.New(kerberos.Options{Conf: kdc.Conf, Principal: "alice", Keytab: kdc.Keytab(t, "alice", "an old password")})
-		mustDo(t, err)
+		who := must(kerberos.New(kerberos.Options{Conf: kdc.Conf, Principal: "alice", Keytab: kdc.Keytab(t, "alice", "an old password")}))
 		defer who.Close()
 		if _, err := who.Client(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "get a new keytab from the administrator") {
 			t.Errorf("error %v", err)
@@ -169,8 +164,7 @@ func TestWaysToTheKDC(t *testing.T) {
 
 func listenUDP(t *testing.T, address string) net.PacketConn {
 	t.Helper()
-	c, err := net.ListenPacket("udp", address)
-	mustDo(t, err)
+	c := must(net.ListenPacket("udp", address))
 	t.Cleanup(func() { c.Close() })
 	return c
 }
@@ -254,6 +248,14 @@ func TestHostileKDC(t *testing.T) {
 			}
 		})
 	}
+}
+
+// must returns x, and panics with the error if there is one.
+func must[T any](x T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return x
 }
 
 func mustDo(t testing.TB, err error) {

@@ -48,8 +48,7 @@ func TestDeadlinesByHand(t *testing.T) {
 		{"distance.p50", 0, 0, math.NaN()},
 		{"distance.p90", 100.0 / 3, 100.0 / 3, math.NaN()},
 	} {
-		m, err := measure.Find([]string{x.metric})
-		mustDo(t, err)
+		m := must(measure.Find([]string{x.metric}))
 		for _, v := range []struct {
 			of        string
 			got, want float64

@@ -100,8 +100,7 @@ func TestMetricsByHand(t *testing.T) {
 		{metric: "slowdown", in: class("size", "151-500 maps"), want: 2},
 		{metric: "waiting", in: class("size", "11-50 maps"), want: 0},
 	} {
-		m, err := measure.Find([]string{x.metric})
-		mustDo(t, err)
+		m := must(measure.Find([]string{x.metric}))
 		got := m[0].Of(f)
 		if x.in != nil {
 			got = m[0].OfClass(x.in)
@@ -160,8 +159,7 @@ func TestMetricsOfSeveral(t *testing.T) {
 		{"cacheBytes", math.NaN()},
 		{"nodeLocal", math.NaN()},
 	} {
-		m, err := measure.Find([]string{x.metric})
-		mustDo(t, err)
+		m := must(measure.Find([]string{x.metric}))
 		if got := m[0].Of(a, b); !(math.Abs(got-x.want) < 1e-9) && !(math.IsNaN(got) && math.IsNaN(x.want)) {
 			t.Errorf("%s: %v, want %v", x.metric, got, x.want)
 		}

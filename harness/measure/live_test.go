@@ -17,8 +17,7 @@ func TestLive(t *testing.T) {
 		t.Fatalf("%d traces, want 6 or more", len(files))
 	}
 	for _, path := range files {
-		r, err := tracefile.Open(path)
-		mustDo(t, err)
+		r := must(tracefile.Open(path))
 		r.KeepEvents()
 		var l measure.Live
 		var events []traces.Event

@@ -71,8 +71,7 @@ func TestIdleNodes(t *testing.T) {
 
 // TestStableKeys holds the keys that other programs rely on.
 func TestStableKeys(t *testing.T) {
-	text, err := json.Marshal(measure.Of(traces.Header{Format: 1}, slices.Values[[]traces.Event](nil)))
-	mustDo(t, err)
+	text := must(json.Marshal(measure.Of(traces.Header{Format: 1}, slices.Values[[]traces.Event](nil))))
 	for _, want := range []string{
 		`"format":1,"jobs":0,"maps":0,"reduces":0,"attempts":{"ok":0,"failed":0,"killed":0}`,
 		`"locality":{"cache":0,"node":0,"rack":0,"off":0,"unknown":0}`,
@@ -210,8 +209,7 @@ func TestMadeUp(t *testing.T) {
 		{"nodeLocal", traces.Simulated, true},
 		{"slotUse", traces.Simulated, true},
 	} {
-		list, err := measure.Find([]string{c.metric})
-		mustDo(t, err)
+		list := must(measure.Find([]string{c.metric}))
 		f.Origin = c.origin
 		if x := list[0].Of(f); math.IsNaN(x) == c.known {
 			t.Errorf("%s of a trace that is %v: %v, want it known: %v", c.metric, c.origin, x, c.known)
@@ -246,6 +244,14 @@ func TestScheduleDigest(t *testing.T) {
 			t.Errorf("digest %s, want %s", got, want)
 		}
 	})
+}
+
+// must returns x, and panics with the error if there is one.
+func must[T any](x T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return x
 }
 
 func mustDo(t testing.TB, err error) {

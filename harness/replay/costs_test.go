@@ -58,8 +58,7 @@ func traceOf(t testing.TB, h traces.Header, list []ran) *recorded.Trace {
 		events = append(events, &traces.JobFinished{T: at(ends[n] + 1), Job: j.Job, Outcome: traces.Succeeded})
 	}
 	traces.Sort(events)
-	x, err := recorded.New("made by hand", h, slices.Values(events))
-	mustDo(t, err)
+	x := must(recorded.New("made by hand", h, slices.Values(events)))
 	return x
 }
 
@@ -95,8 +94,7 @@ func TestTurnover(t *testing.T) {
 			{1, 10, "a", 11, 20, false}, {1, 10, "b", 11, 100, false}, {1, 10, "a", 100.3, 110, true},
 		}},
 	} {
-		fitted, err := Calibrate([]*recorded.Trace{traceOf(t, traces.Header{Origin: traces.Recovered, Model: "yarn"}, c.list)}, recorded.Change{}, "")
-		mustDo(t, err)
+		fitted := must(Calibrate([]*recorded.Trace{traceOf(t, traces.Header{Origin: traces.Recovered, Model: "yarn"}, c.list)}, recorded.Change{}, ""))
 		if got := fitted.Turnover; got.Samples != c.samples || math.Abs(got.Value-c.meanMs) > 1 {
 			t.Errorf("%s: %d turnovers of %.0f ms, want %d of %.0f", name, got.Samples, got.Value, c.samples, c.meanMs)
 		}
@@ -116,8 +114,7 @@ func waves(gaps ...float64) []ran {
 // TestMadeUp has nothing fitted to what a trace's header says was made up.
 func TestMadeUp(t *testing.T) {
 	for _, marks := range [][]string{nil, {"schedule"}, {"hosts"}, {"durations"}, {"tasks"}, {"nodes"}, {"replicas"}, {"nodes", "tasks", "durations", "schedule", "hosts", "replicas"}} {
-		c, err := Calibrate([]*recorded.Trace{traceOf(t, traces.Header{Origin: traces.Imported, Synthetic: marks}, waves(0.5, 0.5, 0.5))}, recorded.Change{}, "")
-		mustDo(t, err)
+		c := must(Calibrate([]*recorded.Trace{traceOf(t, traces.Header{Origin: traces.Imported, Synthetic: marks}, waves(0.5, 0.5, 0.5))}, recorded.Change{}, ""))
 		has := func(mark ...string) bool {
 			for _, m := range mark {
 				if strings.Contains(strings.Join(marks, " "), m) {
@@ -149,8 +146,7 @@ func TestRefused(t *testing.T) {
 		"the mean of 40000 ms on 3 samples, which differ from it by 0 ms on average, is rejected: a mean above 15 s contains waiting": {40, 40, 40},
 		"": {0.5, 0.4, 0.6},
 	} {
-		c, err := Calibrate([]*recorded.Trace{traceOf(t, traces.Header{Origin: traces.Recovered, Model: "yarn"}, waves(gaps...))}, recorded.Change{}, "")
-		mustDo(t, err)
+		c := must(Calibrate([]*recorded.Trace{traceOf(t, traces.Header{Origin: traces.Recovered, Model: "yarn"}, waves(gaps...))}, recorded.Change{}, ""))
 		if got := strings.Join(c.Warnings, "\n"); !strings.Contains(got, want) || want == "" && got != "" {
 			t.Errorf("gaps of %v s: warnings %q, want %q", gaps, got, want)
 		}
@@ -171,8 +167,7 @@ func TestEraTurnover(t *testing.T) {
 		"sls/2jobs2min-rumen-jh.json":  {500, 2500},
 		"jhist/job_2.4.0-FAILED.jhist": {},
 	} {
-		c, err := CalibrateOne(imported(t, 0, file), false)
-		mustDo(t, err)
+		c := must(CalibrateOne(imported(t, 0, file), false))
 		if got := c.Turnover; got.Value < want.least || got.Value > want.most {
 			t.Errorf("%s: a turnover of %.0f ms on %d samples, want %.0f to %.0f", file, got.Value, got.Samples, want.least, want.most)
 		}

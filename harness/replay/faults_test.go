@@ -56,8 +56,7 @@ func TestFaultsAgain(t *testing.T) {
 			t.Errorf("%s: %d attempts failed, and %d when replayed", c.name, list[0].Attempts.Failed, list[1].Attempts.Failed)
 		}
 		second := Config{Trace: was, Model: x.OwnModel(), Seed: 1}
-		again, err := simulate(&second)
-		mustDo(t, err)
+		again := must(simulate(&second))
 		if was, is := outages(t, first), outages(t, second); !slices.Equal(was, is) {
 			t.Errorf("%s: nodes were lost and back at %v, and at %v when replayed", c.name, was, is)
 		}
@@ -75,8 +74,7 @@ func TestCopiesAgain(t *testing.T) {
 		Trace: x, Model: x.OwnModel(), Seed: 1, Calibration: fitted(t, x), Modelled: true,
 		Behaviour: config.Behaviour{Speculation: config.SpeculationHadoop, Faults: fault(t, "at=0s,node="+string(x.Nodes[0].Node)+",slow,speed=0.1")},
 	}
-	was, err := simulate(&slow)
-	mustDo(t, err)
+	was := must(simulate(&slow))
 	if had, has := copies(t, slow), copies(t, Config{Trace: was, Model: x.OwnModel(), Seed: 1}); had == 0 || has == 0 {
 		t.Errorf("%d attempts had a copy, and %d when replayed", had, has)
 	}
@@ -84,8 +82,7 @@ func TestCopiesAgain(t *testing.T) {
 
 func fitted(t *testing.T, x *recorded.Trace) *calibration.Calibration {
 	t.Helper()
-	c, err := CalibrateOne(x, true)
-	mustDo(t, err)
+	c := must(CalibrateOne(x, true))
 	return c
 }
 
@@ -140,8 +137,7 @@ func TestCachePolicy(t *testing.T) {
 	x := loaded(t, "r01-wordcount-yarn")
 	c := Config{Trace: x, Model: config.Model{Model: "acl"}, Seed: 1, Behaviour: config.Behaviour{CachePolicy: config.CacheLRU}}
 	c.Change.Cache.Given, c.Change.Cache.Size = true, units.Size(1<<30)
-	list, err := Outcomes([]Config{c})
-	mustDo(t, err)
+	list := must(Outcomes([]Config{c}))
 	if list[0].Locality.Cache == 0 {
 		t.Errorf("no map read from memory: %+v", list[0].Locality)
 	}

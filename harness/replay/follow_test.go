@@ -17,8 +17,7 @@ const lab = "../fidelity/testdata/run/trials"
 
 func loaded(t *testing.T, trial string) *recorded.Trace {
 	t.Helper()
-	x, err := recorded.Load(filepath.Join(lab, trial, "trace.heddle"))
-	mustDo(t, err)
+	x := must(recorded.Load(filepath.Join(lab, trial, "trace.heddle")))
 	return x
 }
 

@@ -32,8 +32,7 @@ func listOf(t *testing.T, jobs int, input, shuffle, output int64) *recorded.Trac
 			T: traces.Time(j) * 3600e9, Job: traces.JobID(fmt.Sprint("job", j)), Name: "job", InputBytes: input, ShuffleBytes: shuffle, OutputBytes: output,
 		})
 	}
-	x, err := recorded.New("list", h, slices.Values(events))
-	mustDo(t, err)
+	x := must(recorded.New("list", h, slices.Values(events)))
 	return x
 }
 
@@ -57,8 +56,7 @@ func TestListFigures(t *testing.T) {
 		recorded := c
 		events := 0
 		recorded.Record = func(traces.Event) { events++ }
-		out, err := Outcomes([]Config{c, recorded})
-		mustDo(t, err)
+		out := must(Outcomes([]Config{c, recorded}))
 		got, want := out[0], out[1]
 		unknown := cmpopts.IgnoreFields(measure.Figures{}, "TraceDigest", "Events", "DurationMs", "Decisions", "Phases", "Fetched")
 		if d := cmp.Diff(want.Figures, got.Figures, unknown, cmpopts.IgnoreUnexported(measure.Figures{}, measure.Job{}, measure.Node{}),
@@ -85,8 +83,7 @@ func TestListFigures(t *testing.T) {
 func TestListSeeds(t *testing.T) {
 	x := listOf(t, 2, 9<<30, 5<<30, 2<<30)
 	run := func(model string, seed uint64) Outcome {
-		out, err := Outcomes([]Config{{Trace: x, Model: config.Model{Model: model}, Seed: seed, Change: recorded.Change{Slots: 4}}})
-		mustDo(t, err)
+		out := must(Outcomes([]Config{{Trace: x, Model: config.Model{Model: model}, Seed: seed, Change: recorded.Change{Slots: 4}}}))
 		return out[0]
 	}
 	a, again, other, fair := run("fifo", 1), run("fifo", 1), run("fifo", 2), run("fair", 1)
@@ -105,14 +102,12 @@ func TestListSeeds(t *testing.T) {
 // here three million maps, of which 100,000 are alive at a time.
 func TestListMemory(t *testing.T) {
 	x := listOf(t, 30, 100_000*128<<20, 0, 0)
-	costs, err := CalibrateOne(x, false)
-	mustDo(t, err)
+	costs := must(CalibrateOne(x, false))
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	out, err := Outcomes([]Config{{
+	out := must(Outcomes([]Config{{
 		Trace: x, Calibration: costs, Model: config.Model{Model: "fifo"}, Behaviour: config.Behaviour{Actuator: config.ActuatorIdeal}, Seed: 1, Change: recorded.Change{Slots: 1000, Speed: 10},
-	}})
-	mustDo(t, err)
+	}}))
 	runtime.ReadMemStats(&after)
 	if bytes := after.TotalAlloc - before.TotalAlloc; out[0].Attempts.OK != 3_000_000 || bytes > 64<<20 {
 		t.Errorf("%d maps were replayed, and %d MB allocated", out[0].Attempts.OK, bytes>>20)

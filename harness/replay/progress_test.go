@@ -13,22 +13,19 @@ import (
 // them, and its schedule is the same if nobody listens.
 func TestProgress(t *testing.T) {
 	measured := loaded(t, "r03-wordcount-yarn")
-	list, err := recorded.New("list", traces.Header{List: &traces.DefaultListRules}, slices.Values([]traces.Event{
+	list := must(recorded.New("list", traces.Header{List: &traces.DefaultListRules}, slices.Values([]traces.Event{
 		&traces.JobListed{T: 1e9, Job: "a", InputBytes: 900 << 20, ShuffleBytes: 3 << 30, OutputBytes: 1 << 20},
 		&traces.JobListed{T: 2e9, Job: "b", InputBytes: 90 << 30, OutputBytes: 1 << 20},
-	}))
-	mustDo(t, err)
+	})))
 	for _, trace := range []*recorded.Trace{measured, list} {
 		c := Config{Trace: trace, Model: config.Model{Model: "fifo"}, Seed: 1}
 		if len(trace.List) > 0 {
 			c.Change.Nodes = 4
 		}
-		without, err := Outcomes([]Config{c})
-		mustDo(t, err)
+		without := must(Outcomes([]Config{c}))
 		var said []int64
 		c.Progress = func(done int64) { said = append(said, done) }
-		with, err := Outcomes([]Config{c})
-		mustDo(t, err)
+		with := must(Outcomes([]Config{c}))
 		f := with[0].Figures
 		if f.ScheduleDigest != without[0].ScheduleDigest || f.Attempts != without[0].Attempts {
 			t.Errorf("%s: %s, %+v; without progress %s, %+v", trace.Name, f.ScheduleDigest, f.Attempts, without[0].ScheduleDigest, without[0].Attempts)

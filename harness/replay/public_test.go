@@ -36,8 +36,7 @@ func imported(t *testing.T, nodes int, files ...string) *recorded.Trace {
 	if _, err := exchange.Import(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	x, err := recorded.Load(o.Output)
-	mustDo(t, err)
+	x := must(recorded.Load(o.Output))
 	return x
 }
 
@@ -82,8 +81,7 @@ func TestPublicTraces(t *testing.T) {
 			if list {
 				x.Header.List.SpreadPercent = 0 // so that bounds are what jobs take
 			}
-			fitted, err := CalibrateOne(x, false)
-			mustDo(t, err)
+			fitted := must(CalibrateOne(x, false))
 			for _, model := range allModels(list || testing.Short()) {
 				if list && os.Getenv("HEDDLE_LONG") != "1" && model.Model != "fifo" && model.Model != "delay" {
 					continue
@@ -127,8 +125,7 @@ func allModels(byClass bool) []config.Model {
 // labCosts are fitted to the lab's runs.
 func labCosts(t *testing.T) *calibration.Calibration {
 	t.Helper()
-	c, err := Calibrate([]*recorded.Trace{loaded(t, "r01-wordcount-yarn"), loaded(t, "r03-wordcount-yarn")}, recorded.Change{}, "")
-	mustDo(t, err)
+	c := must(Calibrate([]*recorded.Trace{loaded(t, "r01-wordcount-yarn"), loaded(t, "r03-wordcount-yarn")}, recorded.Change{}, ""))
 	c.Sharing, c.HostCores = 0, 0
 	c.DiskBytesPerSec, c.LinkBytesPerSec, c.UplinkBytesPerSec = 0, 0, 0
 	return c
@@ -182,8 +179,7 @@ func public(t *testing.T, list bool, c *Config) {
 // failed counts the attempts of a trace file that failed.
 func failed(t *testing.T, path string) (n int64) {
 	t.Helper()
-	r, err := tracefile.Open(path)
-	mustDo(t, err)
+	r := must(tracefile.Open(path))
 	defer r.Close()
 	return int64(measure.Of(r.Header(), r.All()).Attempts.Failed)
 }
@@ -212,11 +208,10 @@ func TestEraLocality(t *testing.T) {
 		was := mix(x)
 		var is [traces.LevelOff + 1]float64
 		for seed := range uint64(seeds) {
-			again, err := simulate(&Config{
+			again := must(simulate(&Config{
 				Trace: x, Model: config.Model{Label: "fifo", Model: "fifo", Params: map[string]string{"offRackPerHeartbeat": "1"}},
 				Behaviour: config.Behaviour{Actuator: config.ActuatorNone}, Seed: seed + 1, Change: recorded.Change{Slots: c.slots},
-			})
-			mustDo(t, err)
+			}))
 			for l, share := range mix(again) {
 				is[l] += share / seeds
 			}
@@ -234,8 +229,7 @@ func TestEraLocality(t *testing.T) {
 // ran eight attempts at once.
 func TestInferred(t *testing.T) {
 	x := imported(t, 0, "sls/2jobs2min-rumen-jh.json")
-	list, err := Outcomes([]Config{{Trace: x, Model: x.OwnModel(), Seed: 1, Sanity: true, WithoutEvents: true}})
-	mustDo(t, err)
+	list := must(Outcomes([]Config{{Trace: x, Model: x.OwnModel(), Seed: 1, Sanity: true, WithoutEvents: true}}))
 	o := &list[0]
 	if s := o.MakespanMs / 1000; s < 195 || s > 196 || len(o.Warnings) > 0 || o.Assumed[0] != "8 slots a node, as many as ran at once (--slots)" {
 		t.Errorf("makespan %.1f s, assumed %q, warnings %q; want 195.5 s of 197.3, eight slots and no warning", s, o.Assumed, o.Warnings)

@@ -21,8 +21,7 @@ import (
 func TestRecorded(t *testing.T) {
 	for _, trial := range []string{"r01-wordcount-yarn", "r03-wordcount-yarn", "r04-wordcount-yarn", "r01-wordcount-fifo", "r03-wordcount-fifo", "r04-wordcount-fifo"} {
 		x := loaded(t, trial)
-		again, err := simulate(&Config{Trace: x, Model: x.OwnModel(), Behaviour: x.OwnBehaviour(), Seed: 1})
-		mustDo(t, err)
+		again := must(simulate(&Config{Trace: x, Model: x.OwnModel(), Behaviour: x.OwnBehaviour(), Seed: 1}))
 		was, is := makespanMs(x), makespanMs(again)
 		if diff := math.Abs(is-was) / was; diff > 0.12 {
 			t.Errorf("%s: %.1f s measured, %.1f s replayed", trial, was/1000, is/1000)
@@ -78,8 +77,7 @@ func mix(t *recorded.Trace) [traces.LevelOff + 1]float64 {
 // TestCalibrateRecovers simulates a cluster whose costs are known and has them
 // fitted to what came of it.
 func TestCalibrateRecovers(t *testing.T) {
-	truth, err := Calibrate([]*recorded.Trace{loaded(t, "r01-wordcount-fifo"), loaded(t, "r03-wordcount-fifo")}, recorded.Change{}, "")
-	mustDo(t, err)
+	truth := must(Calibrate([]*recorded.Trace{loaded(t, "r01-wordcount-fifo"), loaded(t, "r03-wordcount-fifo")}, recorded.Change{}, ""))
 	w := truth.Of("wordcount")
 	w.Map.FixedMs, w.Map.MsPerMiB, w.Map.Spread = 0, 2000, []float64{0.9, 1, 1.1}
 	w.Reduce.FixedMs, w.Reduce.MsPerMiB, w.Reduce.Spread = 4000, 0, []float64{0.8, 1, 1.2}
@@ -87,8 +85,7 @@ func TestCalibrateRecovers(t *testing.T) {
 	var seen []*recorded.Trace
 	for seed := range uint64(3) {
 		x := loaded(t, "r01-wordcount-fifo")
-		again, err := simulate(&Config{Trace: x, Model: x.OwnModel(), Seed: seed, Calibration: truth, Modelled: true})
-		mustDo(t, err)
+		again := must(simulate(&Config{Trace: x, Model: x.OwnModel(), Seed: seed, Calibration: truth, Modelled: true}))
 		again.Header.Settings = x.Header.Settings
 		again.Header.Synthetic = nil // here the simulated run is the measured one
 		for i := range again.Nodes {
@@ -96,8 +93,7 @@ func TestCalibrateRecovers(t *testing.T) {
 		}
 		seen = append(seen, again)
 	}
-	got, err := Calibrate(seen, recorded.Change{}, "")
-	mustDo(t, err)
+	got := must(Calibrate(seen, recorded.Change{}, ""))
 	within := func(what string, got, want, part float64) {
 		t.Helper()
 		if math.Abs(got-want) > part*want {
@@ -172,8 +168,7 @@ func TestChanges(t *testing.T) {
 	t.Run("a disk as the trace says", func(t *testing.T) {
 		x := loaded(t, "r01-wordcount-yarn")
 		x.Header.Cluster.Disks = []traces.DiskFacts{{Node: x.Nodes[0].Node, BytesPerSec: 9 << 20}}
-		m, err := x.Machines(&recorded.Change{})
-		mustDo(t, err)
+		m := must(x.Machines(&recorded.Change{}))
 		(&Config{Trace: x, Calibration: &calibration.Calibration{DiskBytesPerSec: 1}}).limit(&m)
 		if got := m.Nodes[0].DiskBytesPerSec; got != 9<<20 {
 			t.Errorf("node %s reads %d bytes/s, want those of the trace", m.Nodes[0].Name, got)
@@ -181,12 +176,10 @@ func TestChanges(t *testing.T) {
 	})
 	t.Run("nodes of ApplicationMasters", func(t *testing.T) {
 		x := loaded(t, "r01-wordcount-yarn")
-		recordedMasters, err := x.Machines(&recorded.Change{})
-		mustDo(t, err)
+		recordedMasters := must(x.Machines(&recorded.Change{}))
 		x.Header.Cluster.Nodes = append(x.Header.Cluster.Nodes, traces.NodeFacts{Node: "am2", MemoryBytes: 2 << 30}, traces.NodeFacts{Node: "no NodeManager"})
 		x.Header.Cluster.AMMemoryBytes = 1 << 30
-		m, err := x.Machines(&recorded.Change{})
-		mustDo(t, err)
+		m := must(x.Machines(&recorded.Change{}))
 		if nodes, mb := m.Masters-recordedMasters.Masters, m.MastersMB-recordedMasters.MastersMB; nodes != 2 || mb != 3<<10 {
 			t.Errorf("%d nodes of %d MB more, want the two that have memory, of 3072", nodes, mb)
 		}
@@ -214,8 +207,7 @@ func splits(t *testing.T, x *recorded.Trace, c recorded.Change) (hosts [][]trace
 
 func changed(t *testing.T, x *recorded.Trace, c recorded.Change) *recorded.Trace {
 	t.Helper()
-	again, err := simulate(&Config{Trace: x, Model: config.Model{Model: config.ModelYARN}, Seed: 1, Change: c})
-	mustDo(t, err)
+	again := must(simulate(&Config{Trace: x, Model: config.Model{Model: config.ModelYARN}, Seed: 1, Change: c}))
 	return again
 }
 
@@ -272,8 +264,7 @@ func TestCalibrationFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "c.json")
 	mustDo(t, c.WriteFile(path))
 	x := loaded(t, "r03-wordcount-yarn")
-	again, err := calibration.Read(path)
-	mustDo(t, err)
+	again := must(calibration.Read(path))
 	out, err := Outcomes([]Config{
 		{Trace: x, Model: x.OwnModel(), Calibration: c, Modelled: true},
 		{Trace: x, Model: x.OwnModel(), Calibration: again, Modelled: true},
@@ -289,8 +280,7 @@ func FuzzReadCalibration(f *testing.F) {
 		`,"taskStartMs":` + figure + `,"launchMs":1,"labelMs":` + figure + `,"workloads":[{"workload":"wordcount","jobs":1,"mapOutputPerByte":1,"reduceOutputPerByte":1,"map":` + phase + `,"reduce":` + phase + `}]}`))
 	f.Add([]byte(`{"format":1,"sharing":-1}`))
 	f.Add([]byte(`{"format":2}`))
-	x, err := loadBytes(claiming(f, 1))
-	mustDo(f, err)
+	x := must(loadBytes(claiming(f, 1)))
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) > 4<<10 {
@@ -321,11 +311,10 @@ func TestBadTraces(t *testing.T) {
 	}
 	// Events of jobs and tasks that are not there are passed over; a cluster that
 	// is not told has to be given.
-	x, err := recorded.New("x", traces.Header{}, slices.Values([]traces.Event{
+	x := must(recorded.New("x", traces.Header{}, slices.Values([]traces.Event{
 		&traces.JobSubmitted{Job: "a", Maps: 2, Reduces: 1}, &traces.TaskScheduled{Task: traces.Task{Job: "b"}}, &traces.TaskScheduled{Task: traces.Task{Job: "a"}},
 		&traces.AttemptFinished{Attempt: traces.Attempt{Task: traces.Task{Job: "a", Index: 7}}}, &traces.TaskScheduled{Task: traces.Task{Job: "a", Index: -1}},
-	}))
-	mustDo(t, err)
+	})))
 	c := Config{Trace: x, Model: x.OwnModel()}
 	if _, err := simulate(&c); err == nil || !strings.Contains(err.Error(), "--nodes") {
 		t.Errorf("error %v, want one that says how to give nodes", err)
@@ -335,8 +324,7 @@ func TestBadTraces(t *testing.T) {
 		t.Error(err)
 	}
 	cut := filepath.Join(t.TempDir(), "cut.heddle")
-	data, err := os.ReadFile(filepath.Join(lab, "r01-wordcount-yarn", "trace.heddle"))
-	mustDo(t, err)
+	data := must(os.ReadFile(filepath.Join(lab, "r01-wordcount-yarn", "trace.heddle")))
 	mustDo(t, os.WriteFile(cut, data[:len(data)-40], 0o644))
 	if x, err := recorded.Load(cut); err == nil && len(x.Warnings) == 0 {
 		t.Error("a trace that was cut off is loaded without a warning")
@@ -356,14 +344,21 @@ func TestOutMatchesDigest(t *testing.T) {
 	if err != nil || len(report.Damage)+len(report.Warnings) > 0 {
 		t.Fatalf("%v, %+v", err, report)
 	}
-	r, err := tracefile.Open(path)
-	mustDo(t, err)
+	r := must(tracefile.Open(path))
 	defer r.Close()
 	for r.Next() {
 	}
 	if f := r.Footer(); f == nil || f.TraceDigest != out[0].TraceDigest || f.ScheduleDigest != out[0].ScheduleDigest {
 		t.Errorf("file %+v, replay %s %s", f, out[0].TraceDigest, out[0].ScheduleDigest)
 	}
+}
+
+// must returns x, and panics with the error if there is one.
+func must[T any](x T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return x
 }
 
 func mustDo(t testing.TB, err error) {

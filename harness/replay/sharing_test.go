@@ -69,8 +69,7 @@ func TestSharing(t *testing.T) {
 		{"a core for each, five runs", 12, 0.1, 5, true},
 		{"a core for each, one run tells nothing", 12, 0.1, 1, false},
 	} {
-		fitted, err := Calibrate(runsOn(t, c.cores, c.spread, c.runs), recorded.Change{}, "")
-		mustDo(t, err)
+		fitted := must(Calibrate(runsOn(t, c.cores, c.spread, c.runs), recorded.Change{}, ""))
 		if fitted.SharingGuessed != c.guessed || fitted.HostCores != map[bool]float64{false: 2}[c.guessed] {
 			t.Errorf("%s: guessed: %v, %v cores of the machine, %v of a node's; spread of the times %v", c.name, fitted.SharingGuessed, fitted.HostCores, fitted.Sharing, fitted.SharingSpread)
 		}
@@ -84,12 +83,10 @@ func TestSharing(t *testing.T) {
 // share both take twice as long.
 func TestOthers(t *testing.T) {
 	x := runsOn(t, 2, 0.1, 3)
-	costs, err := Calibrate(x, recorded.Change{}, "")
-	mustDo(t, err)
+	costs := must(Calibrate(x, recorded.Change{}, ""))
 	costs.TaskStart.Value = 0
 	span := func(others float64) float64 {
-		r, err := simulate(&Config{Trace: x[0], Model: x[0].OwnModel(), Seed: 1, Calibration: costs, Modelled: true, Change: recorded.Change{Others: others}})
-		mustDo(t, err)
+		r := must(simulate(&Config{Trace: x[0], Model: x[0].OwnModel(), Seed: 1, Calibration: costs, Modelled: true, Change: recorded.Change{Others: others}}))
 		if got := r.Header.Cluster.OthersCores; got != others {
 			t.Errorf("others use %v cores in the simulated trace, want %v", got, others)
 		}
@@ -104,8 +101,7 @@ func TestOthers(t *testing.T) {
 // are no number of cores.
 func TestOthersRefused(t *testing.T) {
 	x := runsOn(t, 2, 0.1, 3)
-	costs, err := Calibrate(x, recorded.Change{}, "")
-	mustDo(t, err)
+	costs := must(Calibrate(x, recorded.Change{}, ""))
 	alone := *costs
 	alone.HostCores, alone.Sharing = 0, 1
 	for _, c := range []struct {

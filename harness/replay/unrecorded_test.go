@@ -17,8 +17,7 @@ func TestWithoutEvents(t *testing.T) {
 	x := loaded(t, "r03-wordcount-fifo")
 	node := string(x.Nodes[0].Node)
 	lab := labCosts(t)
-	mishaps, err := simulate(&Config{Trace: x, Model: x.OwnModel(), Seed: 1, Behaviour: config.Behaviour{Faults: fault(t, "at=0s,failAttempts,share=0.2", "at=8s,node="+node+",down", "at=14s,node="+node+",up")}})
-	mustDo(t, err)
+	mishaps := must(simulate(&Config{Trace: x, Model: x.OwnModel(), Seed: 1, Behaviour: config.Behaviour{Faults: fault(t, "at=0s,failAttempts,share=0.2", "at=8s,node="+node+",down", "at=14s,node="+node+",up")}}))
 	failed := 0
 	for name, c := range map[string]Config{
 		"own model":       {Trace: x, Model: x.OwnModel()},

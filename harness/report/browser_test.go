@@ -165,11 +165,9 @@ func TestPictures(t *testing.T) {
 	}{{"light", "screen", "light", 1280}, {"dark", "screen", "dark", 1280}, {"phone", "screen", "light", 390}, {"print", "print", "light", 720}} {
 		media(b, x.medium, x.scheme)
 		b.Do(chromedp.EmulateViewport(x.width, 900), chromedp.Sleep(300e6))
-		png, err := chromedp.Run(b.Ctx, chromedp.FullScreenshot(100))
-		mustDo(t, err)
+		png := must(chromedp.Run(b.Ctx, chromedp.FullScreenshot(100)))
 		mustDo(t, os.WriteFile(filepath.Join(dir, x.name+".png"), png, 0o644))
 	}
-	pdf, err := chromedp.Call(b.Ctx, cdppage.PrintToPDF, cdppage.PrintToPDFParams{})
-	mustDo(t, err)
+	pdf := must(chromedp.Call(b.Ctx, cdppage.PrintToPDF, cdppage.PrintToPDFParams{}))
 	mustDo(t, os.WriteFile(filepath.Join(dir, "print.pdf"), pdf.Data, 0o644))
 }

@@ -53,11 +53,9 @@ func BenchmarkOpens(b *testing.B) {
 			source := "models: [yarn, fifo]\nworkloads: [{trace: " + path + ", scale: 0.05}]\ntimeout: 24h\n"
 			e, err := config.ParseExperiment("big.yaml", []byte(source))
 			mustDo(b, err)
-			lab, err := config.LoadCluster("../config/testdata/slowdisks.yaml")
-			mustDo(b, err)
+			lab := must(config.LoadCluster("../config/testdata/slowdisks.yaml"))
 			lab.Machines.Nodes = size.nodes
-			run, err := experiment.Simulate(b.Context(), experiment.Options{Experiment: e, Source: []byte(source), Cluster: lab, Root: b.TempDir(), Name: "big"}, nil)
-			mustDo(b, err)
+			run := must(experiment.Simulate(b.Context(), experiment.Options{Experiment: e, Source: []byte(source), Cluster: lab, Root: b.TempDir(), Name: "big"}, nil))
 			page := written(b, Options{Runs: []string{run.Dir}})
 			_, err = chromedp.Call(tab.Ctx, cdppage.AddScriptToEvaluateOnNewDocument, cdppage.AddScriptToEvaluateOnNewDocumentParams{Source: whenDrawn})
 			mustDo(b, err)
@@ -69,8 +67,7 @@ func BenchmarkOpens(b *testing.B) {
 				tab.Until("window.drawnMs > 0")
 				ms := tab.Number("window.drawnMs")
 				sumMs, mostMs = sumMs+ms, max(mostMs, ms)
-				measured, err := chromedp.Call(tab.Ctx, performance.GetMetrics, cdp.Empty{})
-				mustDo(b, err)
+				measured := must(chromedp.Call(tab.Ctx, performance.GetMetrics, cdp.Empty{}))
 				for _, m := range measured.Metrics {
 					if m.Name == "TaskDuration" { // since the navigation
 						cpuMs += m.Value * 1000

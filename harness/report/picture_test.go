@@ -50,25 +50,20 @@ const seen = `(() => {
 //
 //	go test ./harness/report -run TestScreenshot -update
 func TestScreenshot(t *testing.T) {
-	source, err := os.ReadFile("../config/testdata/cachedonly.yaml")
-	mustDo(t, err)
+	source := must(os.ReadFile("../config/testdata/cachedonly.yaml"))
 	b := browsertest.New(t)
 	page := written(t, Options{Runs: []string{simulated(t, string(source))}})
-	readme, err := os.ReadFile("../../README.md")
-	mustDo(t, err)
+	readme := must(os.ReadFile("../../README.md"))
 	for _, x := range []struct{ theme, name string }{{"light", ".github/report.png"}, {"dark", ".github/report-dark.png"}} {
 		media(b, "screen", x.theme)
 		clip := showClicked(b, page)
 		now, path := b.Text(seen), "../../"+x.name
 		if *golden.Update {
-			shot, err := chromedp.Call(b.Ctx, cdppage.CaptureScreenshot, cdppage.CaptureScreenshotParams{Clip: clip})
-			mustDo(t, err)
+			shot := must(chromedp.Call(b.Ctx, cdppage.CaptureScreenshot, cdppage.CaptureScreenshotParams{Clip: clip}))
 			mustDo(t, os.WriteFile(path, labelled(fewColours(t, shot.Data), now), 0o644))
 		}
-		kept, err := os.ReadFile(path)
-		mustDo(t, err)
-		config, err := png.DecodeConfig(bytes.NewReader(kept))
-		mustDo(t, err)
+		kept := must(os.ReadFile(path))
+		config := must(png.DecodeConfig(bytes.NewReader(kept)))
 		if config.Width != int(clip.Width) || len(kept) > 150_000 {
 			t.Errorf("%s: %d bytes, %d pixels wide; want at most 150,000, and %g", x.name, len(kept), config.Width, clip.Width)
 		}
@@ -115,8 +110,7 @@ func showClicked(b *browsertest.Tab, page string) *cdppage.Viewport {
 // the nearest: a third of the bytes.
 func fewColours(t *testing.T, data []byte) []byte {
 	t.Helper()
-	from, err := png.Decode(bytes.NewReader(data))
-	mustDo(t, err)
+	from := must(png.Decode(bytes.NewReader(data)))
 	box := from.Bounds()
 	counts := map[color.Color]int{}
 	var all color.Palette

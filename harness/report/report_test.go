@@ -39,13 +39,18 @@ thresholds:
 // simulated runs an experiment in virtual time and returns its run folder.
 func simulated(t testing.TB, source string) string {
 	t.Helper()
-	e, err := config.ParseExperiment("two.yaml", []byte(source))
-	mustDo(t, err)
-	lab, err := config.LoadCluster("../config/testdata/slowdisks.yaml")
-	mustDo(t, err)
-	run, err := experiment.Simulate(t.Context(), experiment.Options{Experiment: e, Source: []byte(source), Cluster: lab, Root: t.TempDir(), Name: "two"}, nil)
-	mustDo(t, err)
+	e := must(config.ParseExperiment("two.yaml", []byte(source)))
+	lab := must(config.LoadCluster("../config/testdata/slowdisks.yaml"))
+	run := must(experiment.Simulate(t.Context(), experiment.Options{Experiment: e, Source: []byte(source), Cluster: lab, Root: t.TempDir(), Name: "two"}, nil))
 	return run.Dir
+}
+
+// must returns x, and panics with the error if there is one.
+func must[T any](x T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return x
 }
 
 func mustDo(t testing.TB, err error) {
@@ -58,8 +63,7 @@ func mustDo(t testing.TB, err error) {
 // written returns the page of runs and traces.
 func written(t testing.TB, o Options) string {
 	t.Helper()
-	d, err := Of(t.Context(), o)
-	mustDo(t, err)
+	d := must(Of(t.Context(), o))
 	var out strings.Builder
 	mustDo(t, doc.WritePage(&out, d))
 	return out.String()
@@ -68,8 +72,7 @@ func written(t testing.TB, o Options) string {
 // TestGolden has the words and numbers of a simulated run's page, up to where it says
 // where all of it is from.
 func TestGolden(t *testing.T) {
-	d, err := Of(t.Context(), Options{Runs: []string{simulated(t, two)}})
-	mustDo(t, err)
+	d := must(Of(t.Context(), Options{Runs: []string{simulated(t, two)}}))
 	var out strings.Builder
 	mustDo(t, doc.WriteText(&out, d, false))
 	text, _, ok := strings.Cut(out.String(), "\nWhere this is from\n")
@@ -109,20 +112,15 @@ func replayed(t testing.TB, path string, keep bool) string {
 	t.Helper()
 	kept := experiment.Replays{Root: t.TempDir(), Name: "again", Traces: keep}
 	t.Cleanup(kept.Close)
-	r, err := tracefile.Open(path)
-	mustDo(t, err)
+	r := must(tracefile.Open(path))
 	defer r.Close()
 	figures, each := measure.New(r.Header()), kept.Trace(path, r)
-	trace, err := recordedtrace.Read(path, r, func(e traces.Event) { figures.Add(e); each(e) })
-	mustDo(t, err)
-	fitted, err := replay.CalibrateOne(trace, false)
-	mustDo(t, err)
+	trace := must(recordedtrace.Read(path, r, func(e traces.Event) { figures.Add(e); each(e) }))
+	fitted := must(replay.CalibrateOne(trace, false))
 	configs := []replay.Config{{Trace: trace, Model: config.Model{Model: "fifo", Label: "fifo"}, Seed: 1, Calibration: fitted}}
 	kept.Record(configs)
-	list, err := replay.Outcomes(configs)
-	mustDo(t, err)
-	run, err := kept.Keep(append([]replay.Outcome{*replay.Recorded(trace, figures.Figures())}, list...))
-	mustDo(t, err)
+	list := must(replay.Outcomes(configs))
+	run := must(kept.Keep(append([]replay.Outcome{*replay.Recorded(trace, figures.Figures())}, list...)))
 	return run.Dir
 }
 
@@ -163,8 +161,7 @@ func TestFarFromRecording(t *testing.T) {
 		&traces.AttemptFinished{T: 63 * second, Attempt: a, Outcome: traces.Succeeded, Counters: traces.NoCounters},
 		&traces.JobFinished{T: 64 * second, Job: a.Job, Outcome: traces.Succeeded, Counters: traces.NoCounters},
 	}))
-	d, err := Of(t.Context(), Options{Runs: []string{replayed(t, path, false)}, Traces: []string{path}})
-	mustDo(t, err)
+	d := must(Of(t.Context(), Options{Runs: []string{replayed(t, path, false)}, Traces: []string{path}}))
 	i := slices.IndexFunc(d, func(part doc.Part) bool { _, is := part.(doc.Warnings); return is })
 	if i < 0 || !regexp.MustCompile(`^waits.*: the simulated mean job completion time is far from the real one: -\d\d\.\d % under fifo; `).MatchString(d[i].(doc.Warnings)[0]) {
 		t.Errorf("warnings %q", d[i])

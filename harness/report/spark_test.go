@@ -18,8 +18,7 @@ func TestSpark(t *testing.T) {
 		"application_1_0001": func(f *os.File) { sparktest.Join(f, "application_1_0001", "join") },
 		"application_1_0002": func(f *os.File) { sparktest.Lost(f, "application_1_0002", "lost") },
 	} {
-		f, err := os.Create(filepath.Join(folder, name))
-		mustDo(t, err)
+		f := must(os.Create(filepath.Join(folder, name)))
 		write(f)
 		mustDo(t, f.Close())
 	}

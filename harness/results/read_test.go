@@ -27,8 +27,7 @@ func trialOf(repeat int, workload, model string) Trial {
 // table makes a run that keeps the trials in one table.
 func table(t *testing.T, trials []Trial) *runs.Run {
 	t.Helper()
-	run, err := runs.Create(t.TempDir(), "run", runs.Manifest{World: runs.WorldSimulated})
-	mustDo(t, err)
+	run := must(runs.Create(t.TempDir(), "run", runs.Manifest{World: runs.WorldSimulated}))
 	mustDo(t, WriteTable(run, trials))
 	mustDo(t, run.End(nil))
 	run.Close()
@@ -69,19 +68,16 @@ func TestTable(t *testing.T) {
 func TestTableLacksARow(t *testing.T) {
 	kept := table(t, []Trial{trialOf(1, "sort", "yarn"), trialOf(2, "sort", "yarn")})
 	file := filepath.Join(kept.Dir, measuresFile)
-	text, err := os.ReadFile(file)
-	mustDo(t, err)
+	text := must(os.ReadFile(file))
 	was, _ := kept.File(measuresFile)
 	less, _, _ := bytes.Cut(text, []byte("\n"))
 	less = append(less, '\n')
 	manifest := filepath.Join(kept.Dir, "manifest.json")
-	m, err := os.ReadFile(manifest)
-	mustDo(t, err)
+	m := must(os.ReadFile(manifest))
 	m = bytes.Replace(m, []byte(was.SHA256), fmt.Appendf(nil, "%x", sha256.Sum256(less)), 1)
 	m = bytes.Replace(m, fmt.Appendf(nil, `"bytes": %d`, was.Bytes), fmt.Appendf(nil, `"bytes": %d`, len(less)), 1)
 	mustDo(t, errors.Join(os.WriteFile(file, less, 0o600), os.WriteFile(manifest, m, 0o600)))
-	opened, err := runs.Open(kept.Dir)
-	mustDo(t, err)
+	opened := must(runs.Open(kept.Dir))
 	if _, err := List(opened); !errors.Is(err, runs.ErrDamaged) || !strings.Contains(err.Error(), "has 1 rows, 2 were written") {
 		t.Errorf("error %v, want one that says how many rows there were", err)
 	}
@@ -124,8 +120,7 @@ func TestNoResult(t *testing.T) {
 func TestCaptureHasNone(t *testing.T) {
 	run, err := runs.Create(t.TempDir(), "capture", runs.Manifest{Trials: []runs.TrialRecord{{Name: "all"}}})
 	mustDo(t, err)
-	active, err := run.Begin("all")
-	mustDo(t, err)
+	active := must(run.Begin("all"))
 	mustDo(t, active.WriteFile(TraceFile, []byte("a trace")))
 	mustDo(t, errors.Join(active.Done(), run.End(nil)))
 	run.Close()
@@ -180,14 +175,12 @@ func TestStages(t *testing.T) {
 	mustDo(t, err)
 	stages, _, err := run.Stages(&run.Trials[0])
 	mustDo(t, err)
-	list, err := measure.Find([]string{"makespan"})
-	mustDo(t, err)
+	list := must(measure.Find([]string{"makespan"}))
 	if got := list[0].Of(stages...); got != 4 {
 		t.Errorf("a makespan of %v s, want 4", got)
 	}
 	for text, want := range map[string]bool{`reading="as printed" && makespan=4`: true, `reading=repaired`: false, `makespan<4`: false} {
-		where, err := Where(text)
-		mustDo(t, err)
+		where := must(Where(text))
 		if got := where.Match(&Row{Trial: &run.Trials[0], Figures: stages}); got != want {
 			t.Errorf("%s: %v, want %v", text, got, want)
 		}
@@ -215,8 +208,7 @@ func TestTableBounds(t *testing.T) {
 // FuzzTable reads tables that are like those that are written: each row is right, or
 // the error names a line, and what was read is written and read again as it was.
 func FuzzTable(f *testing.F) {
-	row, err := json.Marshal(trialOf(1, "sort", "yarn"))
-	mustDo(f, err)
+	row := must(json.Marshal(trialOf(1, "sort", "yarn")))
 	f.Add(append(row, '\n'))
 	f.Add(append(append(row, '\n'), row[:40]...))
 	f.Add([]byte(`{"trial":"r01--","repeat":1,"figures":{"phases":[{}],"jobList":[null],"classes":null},"laterStages":[{}]}`))
@@ -241,6 +233,14 @@ func FuzzTable(f *testing.F) {
 			t.Fatalf("%d trials, and %d read again: %v", len(list), len(same), err)
 		}
 	})
+}
+
+// must returns x, and panics with the error if there is one.
+func must[T any](x T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return x
 }
 
 func mustDo(t testing.TB, err error) {

@@ -53,8 +53,7 @@ func TestKilledProcess(t *testing.T) {
 	stdin, err := cmd.StdinPipe()
 	mustDo(t, err)
 	defer stdin.Close()
-	stdout, err := cmd.StdoutPipe()
-	mustDo(t, err)
+	stdout := must(cmd.StdoutPipe())
 	mustDo(t, cmd.Start())
 	line, err := bufio.NewReader(stdout).ReadString('\n')
 	if err != nil || line != "ready\n" {
@@ -80,8 +79,7 @@ func TestKilledProcess(t *testing.T) {
 		t.Errorf("what the killed trial had written: %q, %v; want it kept", half, err)
 	}
 	r := open(t, dir)
-	todo, err := r.Resume()
-	mustDo(t, err)
+	todo := must(r.Resume())
 	if diff := cmp.Diff([]string{plan.Trials[1].Name}, todo); diff != "" {
 		t.Errorf("todo (-want +got):\n%s", diff)
 	}

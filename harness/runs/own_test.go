@@ -18,8 +18,7 @@ func TestOwn(t *testing.T) {
 		t.Error("a run that was just begun is not this user's")
 	}
 	file := filepath.Join(r.Dir, manifestFile)
-	data, err := os.ReadFile(file)
-	mustDo(t, err)
+	data := must(os.ReadFile(file))
 	for _, change := range [][2]string{{`"sha256": "`, `"sha256": "0`}, {`"name": "`, `"name": "x`}, {`"seed": `, `"seed": 1`}, {`"mark": "`, `"mark": "0`}} {
 		changed := strings.Replace(string(data), change[0], change[1], 1)
 		if changed == string(data) {

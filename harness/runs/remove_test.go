@@ -13,13 +13,11 @@ import (
 func TestRemove(t *testing.T) {
 	root := t.TempDir()
 	create := func(name string) *Run {
-		r, err := Create(root, name, Manifest{Trials: []TrialRecord{{Name: "a", State: TrialTodo}}})
-		mustDo(t, err)
+		r := must(Create(root, name, Manifest{Trials: []TrialRecord{{Name: "a", State: TrialTodo}}}))
 		return r
 	}
 	open := func(name string) *Run {
-		r, err := Open(filepath.Join(root, name))
-		mustDo(t, err)
+		r := must(Open(filepath.Join(root, name)))
 		return r
 	}
 	outside := filepath.Join(t.TempDir(), "outside")

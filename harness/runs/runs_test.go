@@ -28,8 +28,7 @@ var plan = Manifest{
 
 func create(t *testing.T, root string) *Run {
 	t.Helper()
-	r, err := Create(root, "first", plan)
-	mustDo(t, err)
+	r := must(Create(root, "first", plan))
 	t.Cleanup(r.Close)
 	return r
 }
@@ -37,16 +36,14 @@ func create(t *testing.T, root string) *Run {
 // do carries out a trial that writes one file.
 func do(t *testing.T, r *Run, name string) {
 	t.Helper()
-	trial, err := r.Begin(name)
-	mustDo(t, err)
+	trial := must(r.Begin(name))
 	mustDo(t, trial.WriteFile("jobs/job_1_0001/job.xml", []byte("<configuration/>")))
 	mustDo(t, trial.Done())
 }
 
 func open(t *testing.T, dir string) *Run {
 	t.Helper()
-	r, err := Open(dir)
-	mustDo(t, err)
+	r := must(Open(dir))
 	return r
 }
 
@@ -82,8 +79,7 @@ func TestWholeRun(t *testing.T) {
 // the one in testdata: other programs read these keys.
 func checkManifest(t *testing.T, dir string) {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(dir, manifestFile))
-	mustDo(t, err)
+	data := must(os.ReadFile(filepath.Join(dir, manifestFile)))
 	var m map[string]any
 	mustDo(t, json.Unmarshal(data, &m))
 	text := string(data)
@@ -185,8 +181,7 @@ func TestStates(t *testing.T) {
 
 func TestFailedTrialIsStillToDo(t *testing.T) {
 	r := create(t, t.TempDir())
-	trial, err := r.Begin("r01-sort-yarn")
-	mustDo(t, err)
+	trial := must(r.Begin("r01-sort-yarn"))
 	mustDo(t, trial.Failed(errors.New("job killed")))
 	if !slices.Contains(r.Todo(), "r01-sort-yarn") {
 		t.Errorf("todo %v, want the failed trial in it", r.Todo())
@@ -220,8 +215,7 @@ func TestKilledBeforeItBegan(t *testing.T) {
 // manifest says so.
 func TestTrialFolderIsTheTruth(t *testing.T) {
 	r := create(t, t.TempDir())
-	before, err := os.ReadFile(filepath.Join(r.Dir, manifestFile))
-	mustDo(t, err)
+	before := must(os.ReadFile(filepath.Join(r.Dir, manifestFile)))
 	do(t, r, "r01-wordcount-yarn")
 	r.Close()
 	mustDo(t, os.WriteFile(filepath.Join(r.Dir, manifestFile), before, 0o644))
@@ -289,8 +283,7 @@ func TestNothingIsWrittenOutside(t *testing.T) {
 	const name = "r01-sort-yarn"
 	begin := func(t *testing.T, r *Run) *Active {
 		t.Helper()
-		trial, err := r.Begin(name)
-		mustDo(t, err)
+		trial := must(r.Begin(name))
 		return trial
 	}
 	t.Run("names", func(t *testing.T) {
@@ -374,8 +367,7 @@ func TestFilesAreTheOwnersAlone(t *testing.T) {
 	do(t, r, "r01-wordcount-yarn")
 	trial, err := r.Begin("r01-sort-yarn")
 	mustDo(t, err)
-	logs, err := trial.Folder("logs")
-	mustDo(t, err)
+	logs := must(trial.Folder("logs"))
 	defer logs.Close()
 	// As another program makes them.
 	mustDo(t, errors.Join(os.MkdirAll(filepath.Join(trial.Dir, "logs", "t1", "conf"), 0o777),
@@ -492,6 +484,14 @@ func TestName(t *testing.T) {
 	if got := Name(at, "first"); got != "20260102-030405-first" || !plainName.MatchString(got) {
 		t.Errorf("name %q", got)
 	}
+}
+
+// must returns x, and panics with the error if there is one.
+func must[T any](x T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return x
 }
 
 func mustDo(t testing.TB, err error) {

@@ -29,8 +29,7 @@ func TestSavedLater(t *testing.T) {
 		}
 		begin := func(name string) *Active {
 			t.Helper()
-			x, err := r.Begin(name)
-			mustDo(t, err)
+			x := must(r.Begin(name))
 			return x
 		}
 		second := func() {
@@ -50,8 +49,7 @@ func TestSavedLater(t *testing.T) {
 		begin(b)
 		want("once it was begun again,", [2]TrialState{TrialDone, TrialRunning}, [2]TrialState{TrialDone, TrialRunning})
 		r.Close()
-		before, err := os.Stat(filepath.Join(r.Dir, manifestFile))
-		mustDo(t, err)
+		before := must(os.Stat(filepath.Join(r.Dir, manifestFile)))
 		second()
 		if after, err := os.Stat(filepath.Join(r.Dir, manifestFile)); err != nil || !after.ModTime().Equal(before.ModTime()) {
 			t.Errorf("the manifest was written after the run was given up: %v", err)

@@ -36,8 +36,7 @@ func (l *load) submit(tb testing.TB) {
 		b := l.rng.IntN(l.nodes)
 		l.spec.Replicas.Add(NodeID(a), NodeID(b), NodeID(min(b/40*40+(b+1)%40, l.nodes-1)))
 	}
-	id, err := l.s.Submit(&l.spec)
-	mustDo(tb, err)
+	id := must(l.s.Submit(&l.spec))
 	l.s.Ask(id, Map, l.spec.Maps)
 	l.jobs = append(l.jobs, id)
 }

@@ -15,17 +15,14 @@ import (
 // room goes by kind, and a pool is named by the job, or by its queue.
 func TestSlots(t *testing.T) {
 	s := New()
-	n, err := s.AddNode("n0", "r", Resource{4096, 4})
-	mustDo(t, err)
+	n := must(s.AddNode("n0", "r", Resource{4096, 4}))
 	v := s.View()
 	if maps := v.Slots(n, Map); maps != 4 {
 		t.Errorf("without slots: %d maps fit, want 4 by the cores", maps)
 	}
 	s.SetSlots(2, 1)
-	id, err := s.Submit(&JobSpec{Queue: "q", Maps: 3, Reduces: 2, MapSize: Resource{512, 1}, ReduceSize: Resource{512, 1}})
-	mustDo(t, err)
-	pooled, err := s.Submit(&JobSpec{Queue: "q", Pool: "small", Maps: 1})
-	mustDo(t, err)
+	id := must(s.Submit(&JobSpec{Queue: "q", Maps: 3, Reduces: 2, MapSize: Resource{512, 1}, ReduceSize: Resource{512, 1}}))
+	pooled := must(s.Submit(&JobSpec{Queue: "q", Pool: "small", Maps: 1}))
 	if a, b := v.PoolName(v.Pool(id)), v.PoolName(v.Pool(pooled)); a != "q" || b != "small" || v.Pools() != 2 {
 		t.Errorf("pools %q and %q of %d, want q and small of 2", a, b, v.Pools())
 	}
@@ -63,8 +60,7 @@ func fourNodes(t *testing.T, replicas ...[]NodeID) (*State, JobID) {
 	for _, nodes := range replicas {
 		spec.Replicas.Add(nodes...)
 	}
-	id, err := s.Submit(&spec)
-	mustDo(t, err)
+	id := must(s.Submit(&spec))
 	s.Ask(id, Map, spec.Maps)
 	return s, id
 }
@@ -121,8 +117,7 @@ func TestResplit(t *testing.T) {
 	spec := JobSpec{Name: "job", Maps: 2}
 	spec.Replicas.Add(0)
 	spec.Replicas.Add(0)
-	id, err := s.Submit(&spec)
-	mustDo(t, err)
+	id := must(s.Submit(&spec))
 	var planned Hosts
 	planned.Add(1)
 	planned.Add(0)
@@ -206,10 +201,8 @@ func TestRefusals(t *testing.T) {
 // another decision on its way.
 func TestRobbed(t *testing.T) {
 	s, id := fourNodes(t, []NodeID{0}, []NodeID{0, 2})
-	first, err := s.Reserve(id, Map, None, 0)
-	mustDo(t, err)
-	second, err := s.Reserve(id, Map, None, 2)
-	mustDo(t, err)
+	first := must(s.Reserve(id, Map, None, 0))
+	second := must(s.Reserve(id, Map, None, 2))
 	mustDo(t, s.Confirm(first, 1))
 	if _, _, task, node, ok := s.Reservation(second); !ok || task != 0 || node != 2 {
 		t.Errorf("the other reservation has task %d on node %d, %v; want 0 on 2", task, node, ok)
@@ -271,8 +264,7 @@ func TestNoAllocation(t *testing.T) {
 		id := v.WaitingJobs(Map)[0]
 		for range l.spec.Maps {
 			task, _ := v.Nearest(id, 7, LevelCache, LevelOff)
-			r, err := l.s.Reserve(id, Map, task, NodeID(task)%50)
-			mustDo(t, err)
+			r := must(l.s.Reserve(id, Map, task, NodeID(task)%50))
 			l.s.Cached(id, task, 3)
 			mustDo(t, l.s.Confirm(r, task))
 			mustDo(t, l.s.Finish(id, task))
@@ -316,8 +308,7 @@ func TestKilledMapsGoLast(t *testing.T) {
 		spec.Replicas.Add(0)
 	}
 	spec.Replicas.Add(1)
-	id, err := s.Submit(spec)
-	mustDo(t, err)
+	id := must(s.Submit(spec))
 	s.Ask(id, Map, 5)
 	for _, killed := range []TaskID{2, 0} {
 		mustDo(t, errors.Join(s.Start(id, killed, 0), s.Retry(id, killed, false)))
@@ -336,6 +327,14 @@ func TestKilledMapsGoLast(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("bound (-want +got):\n%s", diff)
 	}
+}
+
+// must returns x, and panics with the error if there is one.
+func must[T any](x T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return x
 }
 
 func mustDo(t testing.TB, err error) {

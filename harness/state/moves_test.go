@@ -14,8 +14,7 @@ func TestMoves(t *testing.T) {
 	spec := JobSpec{Name: "job", Maps: 3}
 	spec.Replicas.Add(0, 1)
 	spec.Cached.Add(0)
-	id, err := s.Submit(&spec)
-	mustDo(t, err)
+	id := must(s.Submit(&spec))
 	for _, c := range []struct {
 		what string
 		do   func() error

@@ -13,8 +13,7 @@ func TestFullSince(t *testing.T) {
 		s := New()
 		s.FollowRoom()
 		slots := rng.IntN(2) == 0
-		n, err := s.AddNode("n", "r", Resource{8, 8})
-		mustDo(t, err)
+		n := must(s.AddNode("n", "r", Resource{8, 8}))
 		if slots {
 			s.SetSlots(2, 2)
 		}

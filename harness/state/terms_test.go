@@ -17,10 +17,8 @@ func TestTerms(t *testing.T) {
 	if got := spec.Terms(); got != want {
 		t.Errorf("terms %+v became %+v", want, got)
 	}
-	due, err := s.Submit(&spec)
-	mustDo(t, err)
-	free, err := s.Submit(&JobSpec{})
-	mustDo(t, err)
+	due := must(s.Submit(&spec))
+	free := must(s.Submit(&JobSpec{}))
 	v := s.View()
 	if got := v.Deadline(due); got != 3_500_000_000 {
 		t.Errorf("a job submitted at 3 s has its deadline at %d ns, want 0.5 s later", got)
@@ -42,14 +40,12 @@ func TestReduceShares(t *testing.T) {
 		}
 	}
 	given := []int64{3, 1}
-	id, err := s.Submit(&JobSpec{Reduces: 2, ReduceShares: given})
-	mustDo(t, err)
+	id := must(s.Submit(&JobSpec{Reduces: 2, ReduceShares: given}))
 	given[0] = 9
 	if got := s.View().ReduceShares(id); len(got) != 2 || got[0] != 3 || got[1] != 1 {
 		t.Errorf("shares %v, want those given at the submission", got)
 	}
-	other, err := s.Submit(&JobSpec{Reduces: 2})
-	mustDo(t, err)
+	other := must(s.Submit(&JobSpec{Reduces: 2}))
 	s.EndJob(id)
 	if a, b := s.View().ReduceShares(id), s.View().ReduceShares(other); a != nil || b != nil {
 		t.Errorf("shares %v of a job that has ended, and %v of one that gave none", a, b)

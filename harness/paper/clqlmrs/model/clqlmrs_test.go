@@ -92,8 +92,7 @@ func mustNew(tb testing.TB, name string, p sched.Params) sched.Model {
 	if name == Info.Name {
 		make = Info.New
 	}
-	m, err := make(p)
-	mustDo(tb, err)
+	m := must(make(p))
 	return m
 }
 
@@ -262,8 +261,7 @@ func TestPlanIsFollowed(t *testing.T) {
 			spec.Replicas.Add(a, (a+1)%4)
 			spec.Cached.Add(a)
 		}
-		id, err := s.Submit(&spec)
-		mustDo(t, err)
+		id = must(s.Submit(&spec))
 		m := mustNew(t, "clqlmrs", sched.Params{"episodes": "500"})
 		plan, ok := m.(sched.JobPlanner).PlanJob(v, id)
 		if !ok {
@@ -327,8 +325,7 @@ func addNode(tb testing.TB, s *state.State, n, rack int, size state.Resource) {
 // submit submits a job and asks for its maps.
 func submit(tb testing.TB, s *state.State, spec *state.JobSpec) state.JobID {
 	tb.Helper()
-	id, err := s.Submit(spec)
-	mustDo(tb, err)
+	id := must(s.Submit(spec))
 	s.Ask(id, state.Map, spec.Maps)
 	return id
 }

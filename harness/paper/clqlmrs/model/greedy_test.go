@@ -41,8 +41,7 @@ func TestGreedyFirst(t *testing.T) {
 // TestCancelledDecision has a decision that was cancelled leave no trace in the state, be
 // it the last one or one before, and one that was confirmed stay.
 func TestCancelledDecision(t *testing.T) {
-	m, err := Info.New(nil)
-	mustDo(t, err)
+	m := must(Info.New(nil))
 	x := setup{nodes: 4, slots: 1, maps: 4, replicas: 2, cached: 1}
 	s, id := x.make(t, 3)
 	v, l := s.View(), m.(*cacheLearner)

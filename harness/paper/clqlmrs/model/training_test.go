@@ -83,8 +83,7 @@ func TestOutgrown(t *testing.T) {
 	v := s.View()
 	m.Round(v, []state.NodeID{0}, nil)
 	before := m.(sched.Warmup).Training(id)
-	n, err := s.AddNode("late", "rack0", state.Resource{MemoryMB: 1024, VCores: 8})
-	mustDo(t, err)
+	n := must(s.AddNode("late", "rack0", state.Resource{MemoryMB: 1024, VCores: 8}))
 	for _, late := range []bool{false, true} {
 		s.SetLateBinding(late)
 		if out := m.Round(v, []state.NodeID{n}, nil); len(out) != 1 || out[0].Node != n {
@@ -104,8 +103,7 @@ func TestWarmup(t *testing.T) {
 		s, id := x.make(t, 1)
 		v := s.View()
 		saved := func(m sched.Model) string {
-			data, err := m.(sched.Memory).SaveJob(v, id)
-			mustDo(t, err)
+			data := must(m.(sched.Memory).SaveJob(v, id))
 			return string(data)
 		}
 		lazy := mustNew(t, "clqlmrs", p)
@@ -221,10 +219,8 @@ func FuzzLoadJob(f *testing.F) {
 	s, id := x.make(f, 1)
 	m := mustNew(f, "clqlmrs", sched.Params{"episodes": "3"}).(*cacheLearner)
 	mustDo(f, m.Warmup(s.View(), id, nil))
-	data, err := m.SaveJob(s.View(), id)
-	mustDo(f, err)
-	learnt, err := unseal(m.Name(), m.params(), data)
-	mustDo(f, err)
+	data := must(m.SaveJob(s.View(), id))
+	learnt := must(unseal(m.Name(), m.params(), data))
 	f.Add(learnt)
 	f.Add(learnt[:len(learnt)-8])
 	f.Add([]byte{})
@@ -320,6 +316,14 @@ func TestFollow(t *testing.T) {
 	if list, err := longest.(sched.Course).Follow(uniform.View(), all, []int{10, 20}); err != nil || len(list) != 2 {
 		t.Errorf("nothing to learn: %d lessons, error %v, want 2", len(list), err)
 	}
+}
+
+// must returns x, and panics with the error if there is one.
+func must[T any](x T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return x
 }
 
 func mustDo(t testing.TB, err error) {
