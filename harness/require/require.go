@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -132,30 +131,4 @@ func (r Requirements) WriteText(out io.Writer) error {
 		r.Labels.Parking, r.Labels.Masters, strings.Join(r.Labels.Jobs, " "))
 	_, err := io.WriteString(out, b.String())
 	return err
-}
-
-func oneOf(good ...string) func(string) bool {
-	return func(value string) bool { return slices.Contains(good, value) }
-}
-
-func isSet(value string) bool { return value != "" }
-
-// inHDFS reports whether a folder is in HDFS, as one without a scheme is. One of
-// viewfs is in the HDFS of some NameNode.
-func inHDFS(value string) bool {
-	scheme, _, other := strings.Cut(value, ":")
-	return value != "" && (!other || scheme == "hdfs" || scheme == "viewfs")
-}
-
-// lasting reports whether a folder keeps its files when its host restarts,
-// unlike one in /tmp.
-func lasting(value string) bool {
-	return value != "" && !strings.HasPrefix(strings.TrimPrefix(value, "file://"), "/tmp/")
-}
-
-func between(low, high float64) func(string) bool {
-	return func(value string) bool {
-		n, err := strconv.ParseFloat(value, 64)
-		return err == nil && low <= n && n <= high
-	}
 }
