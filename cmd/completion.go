@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	_ "embed" // for the scripts
 	"fmt"
 	"io"
 	"os"
@@ -113,48 +114,9 @@ const completeWord = "HEDDLE_COMPLETE_WORD"
 // call heddle with the words before the cursor, and with the word at the cursor
 // if it starts a flag. If one of the words is "--", the scripts do not call
 // heddle: heddle would run the command that follows "--".
-const (
-	bashCompletion = `# bash completion for heddle
-_heddle() {
-	local word=${COMP_WORDS[COMP_CWORD]} i
-	local -a line=("${COMP_WORDS[@]:0:COMP_CWORD}")
-	for ((i = 0; i < COMP_CWORD; i++)); do
-		[[ ${line[i]} == -- ]] && return
-	done
-	[[ $word == -* && $word != -- ]] && line+=("$word")
-	[[ $word == -- ]] && line+=(-)
-	local IFS=$'\n'
-	COMPREPLY=($(compgen -W "$(HEDDLE_COMPLETE_WORD=$word "${line[@]}" --generate-bash-completion 2>/dev/null </dev/null)" -- "$word"))
-}
-complete -o bashdefault -o default -F _heddle heddle
-`
-	zshCompletion = `#compdef heddle
-# zsh completion for heddle
-_heddle() {
-	local word=${words[CURRENT]}
-	local -a line found
-	line=("${(@)words[1,CURRENT-1]}")
-	if (( ${line[(Ie)--]} )); then
-		_files
-		return
-	fi
-	if [[ $word == -- ]]; then
-		line+=(-)
-	elif [[ $word == -* ]]; then
-		line+=("$word")
-	fi
-	found=("${(@f)$(HEDDLE_COMPLETE_WORD=$word "${(@)line}" --generate-bash-completion 2>/dev/null </dev/null)}")
-	found=(${found:#})
-	if (( $#found )); then
-		compadd -a found
-	else
-		_files
-	fi
-}
-if [[ $funcstack[1] == _heddle ]]; then
-	_heddle "$@"
-else
-	compdef _heddle heddle
-fi
-`
+var (
+	//go:embed completion/heddle.bash
+	bashCompletion string
+	//go:embed completion/heddle.zsh
+	zshCompletion string
 )

@@ -117,9 +117,7 @@ func (x *explained) read(c *cli.Context) error {
 	if x.imported = imported != nil; x.imported {
 		imported.Output = x.Trace
 		warn(imported.LeftOut...)
-		if err := printImported(c.App.ErrWriter, imported, false); err != nil {
-			return err
-		}
+		fmt.Fprint(c.App.ErrWriter, importedText(imported, false))
 	}
 	h := r.Header()
 	if h.List != nil {

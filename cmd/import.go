@@ -3,7 +3,6 @@ package cmd
 import (
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -57,7 +56,7 @@ func importTrace(c *cli.Context, o *importOptions, files []string) error {
 	if err != nil {
 		return err
 	}
-	if err := printResult(c, r, func(out io.Writer) error { return printImported(out, r, true) }); err != nil {
+	if err := printText(c, r, importedText(r, true)); err != nil {
 		return err
 	}
 	next(c, "heddle trace info", o.Output)
@@ -86,8 +85,8 @@ var madeBy = map[string]string{
 	"durations": "--set map-rate, shuffle-rate, output-rate, task-start and spread",
 }
 
-// printImported says what an import made. all is true if it also says what is left out.
-func printImported(out io.Writer, r *exchange.Imported, all bool) error {
+// importedText says what an import made. all is true if it also says what is left out.
+func importedText(r *exchange.Imported, all bool) string {
 	var b strings.Builder
 	printable.Fprintf(&b, "%s has %s of form %s: %s, %s; seed %d\n", r.Output, printable.Count(r.Jobs, "job"), r.Format,
 		printable.Count(r.Events, "event"), printable.Count(r.Nodes, "node"), r.Seed)
@@ -115,6 +114,5 @@ func printImported(out io.Writer, r *exchange.Imported, all bool) error {
 		}
 		printable.Fprintf(&b, "mended %s: %s\n  first at %s\n", printable.Count(r.Mended[kind], "time"), kind, r.First[kind])
 	}
-	_, err := io.WriteString(out, b.String())
-	return err
+	return b.String()
 }

@@ -100,10 +100,7 @@ Its HDFS data is there again, unless 'down --purge' has removed it. For example:
 		}
 		took := time.Since(began)
 		fmt.Fprintf(c.App.ErrWriter, "lab %s is up, %.1f s\n", l.Name, took.Seconds())
-		return printResult(c, labIsUp{l.Name, l.ClusterFile(), took.Milliseconds()}, func(out io.Writer) error {
-			_, err := fmt.Fprintln(out, l.ClusterFile())
-			return err
-		})
+		return printText(c, labIsUp{l.Name, l.ClusterFile(), took.Milliseconds()}, l.ClusterFile()+"\n")
 	})
 }
 

@@ -41,6 +41,14 @@ func printResult(c *cli.Context, v any, text func(io.Writer) error) error {
 	return failed(text(c.App.Writer))
 }
 
+// printText prints a command's result as JSON, or as a text that escapes what it says.
+func printText(c *cli.Context, v any, text string) error {
+	return printResult(c, v, func(out io.Writer) error {
+		_, err := io.WriteString(out, text)
+		return err
+	})
+}
+
 func printJSON(out io.Writer, v any) error {
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)

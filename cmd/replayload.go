@@ -72,9 +72,7 @@ func loadTrace(
 	}
 	if imported != nil {
 		imported.Output = path
-		if err := printImported(c.App.ErrWriter, imported, false); err != nil {
-			return nil, nil, err
-		}
+		fmt.Fprint(c.App.ErrWriter, importedText(imported, false))
 		warn(imported.LeftOut...)
 	}
 	figures, keep := measure.New(r.Header()), kept.Trace(path, r)

@@ -152,12 +152,11 @@ func removeRuns(c *cli.Context, o *removeOptions, args []string) error {
 	}
 	removed, err := runs.Remove(found)
 	list = list[:len(removed)]
-	return errors.Join(err, printResult(c, list, func(out io.Writer) error {
-		for _, a := range list {
-			printable.Fprintf(out, "removed %s: %d of %d trials, %s\n", a.Folder, a.Done, a.Trials, a.Size())
-		}
-		return nil
-	}))
+	text := ""
+	for _, a := range list {
+		text += printable.Sprintf("removed %s: %d of %d trials, %s\n", a.Folder, a.Done, a.Trials, a.Size())
+	}
+	return errors.Join(err, printText(c, list, text))
 }
 
 // confirm asks the user whether to delete the listed runs, and returns an error unless

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 	"time"
@@ -125,7 +124,7 @@ func traceCheck(c *cli.Context, _ *asJSON, path string) error {
 	if err != nil {
 		return err
 	}
-	err = printResult(c, r, func(out io.Writer) error { return printReport(out, r) })
+	err = printText(c, r, reportText(r))
 	if err == nil && len(r.Damage) > 0 {
 		next := "\"heddle trace repair " + path + "\" keeps what is whole"
 		if r.Damage[0].Line > 0 {
@@ -139,7 +138,7 @@ func traceCheck(c *cli.Context, _ *asJSON, path string) error {
 	return err
 }
 
-func printReport(out io.Writer, r tracefile.Report) error {
+func reportText(r tracefile.Report) string {
 	var b strings.Builder
 	printable.Fprintf(&b, "%d events in %d blocks\n", r.Events, r.Blocks)
 	for _, f := range r.Damage {
@@ -168,8 +167,7 @@ func printReport(out io.Writer, r tracefile.Report) error {
 	default:
 		fmt.Fprintln(&b, "no damage")
 	}
-	_, err := io.WriteString(out, b.String())
-	return err
+	return b.String()
 }
 
 func traceRepair(c *cli.Context, o *copyOptions, path string) error {
@@ -177,18 +175,15 @@ func traceRepair(c *cli.Context, o *copyOptions, path string) error {
 	if err != nil {
 		return err
 	}
-	return printResult(c, r, func(out io.Writer) error {
-		switch {
-		case r.To == "":
-			_, err = printable.Fprintf(out, "%s is not damaged: nothing to repair\n", path)
-		case r.Histories > 0:
-			_, err = printable.Fprintf(out, "%s has %d events, of %d whole blocks and of the histories of %s; %v\n", r.To, r.Events,
-				r.Blocks, printable.Count(r.Histories, "job"), r)
-		default:
-			_, err = printable.Fprintf(out, "%s has the %d events of %d whole blocks; %v\n", r.To, r.Events, r.Blocks, r)
-		}
-		return err
-	})
+	text := printable.Sprintf("%s has the %d events of %d whole blocks; %v\n", r.To, r.Events, r.Blocks, r)
+	switch {
+	case r.To == "":
+		text = printable.Sprintf("%s is not damaged: nothing to repair\n", path)
+	case r.Histories > 0:
+		text = printable.Sprintf("%s has %d events, of %d whole blocks and of the histories of %s; %v\n", r.To, r.Events,
+			r.Blocks, printable.Count(r.Histories, "job"), r)
+	}
+	return printText(c, r, text)
 }
 
 func traceCut(c *cli.Context, o *cutOptions, path string) error {
@@ -203,10 +198,7 @@ func traceCut(c *cli.Context, o *cutOptions, path string) error {
 	if err != nil {
 		return err
 	}
-	return printResult(c, cutPiece{o.Output, jobs}, func(out io.Writer) error {
-		_, err := printable.Fprintf(out, "%s has %s\n", o.Output, printable.Count(jobs, "job"))
-		return err
-	})
+	return printText(c, cutPiece{o.Output, jobs}, printable.Sprintf("%s has %s\n", o.Output, printable.Count(jobs, "job")))
 }
 
 // cutPiece is what "heddle trace cut" prints as JSON.

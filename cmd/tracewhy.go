@@ -3,7 +3,6 @@ package cmd
 import (
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -90,8 +89,5 @@ func explainTask(c *cli.Context, _ *asJSON, args []string) error {
 			printable.Fprintf(&text, "  %s\n", s)
 		}
 	}
-	return printResult(c, answers, func(out io.Writer) error {
-		_, err := io.WriteString(out, text.String())
-		return err
-	})
+	return printText(c, answers, text.String())
 }

@@ -59,6 +59,9 @@ func Fprintf(w io.Writer, format string, args ...any) (int, error) {
 	return fmt.Fprintf(w, format, lines(args)...)
 }
 
+// Sprintf is like fmt.Sprintf, with the arguments escaped as Fprintf does.
+func Sprintf(format string, args ...any) string { return fmt.Sprintf(format, lines(args)...) }
+
 // Fprintln is like fmt.Fprintln, with the arguments escaped as Fprintf does.
 func Fprintln(w io.Writer, args ...any) (int, error) { return fmt.Fprintln(w, lines(args)...) }
 
