@@ -135,111 +135,50 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// stoppedCommand is what a command is doing when SIGTERM comes, and what it then
-// says and ends with.
-type stoppedCommand struct {
-	args    []string
-	changes bool // stderr says what is put back
-	code    int
-	// what the command waits for: a FIFO, a server, a lock, or the end of a file
-	// that is very long
-	file, lock string
-	server     bool
-	long       string
-	skip       string
+// commandRow is a line of testdata/commands.txt, which explains it.
+type commandRow struct{ json, stopped, waits string }
+
+func commandRows(t *testing.T) map[string]commandRow {
+	t.Helper()
+	rows := map[string]commandRow{}
+	for line := range strings.Lines(string(must(os.ReadFile("testdata/commands.txt")))) {
+		if parts := strings.Split(line, "|"); len(parts) == 4 && line[0] != '#' {
+			rows[strings.TrimSpace(parts[0])] = commandRow{strings.TrimSpace(parts[1]), parts[2], strings.TrimSpace(parts[3])}
+		}
+	}
+	for name := range leaves() {
+		if _, known := rows[name]; !known {
+			t.Errorf("heddle %s: what does it print as JSON, what does it wait for, and what does it put back? it is not in testdata/commands.txt", name)
+		}
+	}
+	return rows
 }
 
 // labFile is what a lab's commands read first, in the state folder.
 const labFile = "state/heddle/labs/lab/lab.json"
 
-func stoppedCommands() map[string]stoppedCommand {
-	const waits, changes = false, true
-	reads := func(args ...string) stoppedCommand {
-		return stoppedCommand{args: args, file: "fifo", code: exitFailed}
+// lock is the file of the lock that the command waits for, long the file that it reads to its
+// end, which is far; "" for none.
+func (w commandRow) lock() string {
+	if _, name, ok := strings.Cut(w.waits, "lock "); ok {
+		name, _, _ = strings.Cut(name, ",")
+		return "state/heddle/labs/." + name + ".lock"
 	}
-	asks := func(changes bool, args ...string) stoppedCommand {
-		return stoppedCommand{args: args, server: true, changes: changes, code: exitFailed}
-	}
-	hashes := func(args ...string) stoppedCommand {
-		return stoppedCommand{args: args, long: "run/" + aTrial + "trace.heddle", code: exitFailed}
-	}
-	opens := func(args ...string) stoppedCommand {
-		return stoppedCommand{args: args, file: labFile, code: exitFailed}
-	}
-	locks := func(name string, args ...string) stoppedCommand {
-		w := stoppedCommand{args: args, lock: "state/heddle/labs/." + name + ".lock", changes: changes, code: exitFailed}
-		if err := lab.Preflight(lab.Default()); err != nil {
-			w.skip = err.Error()
-		}
-		return w
-	}
-	instant := stoppedCommand{skip: "prints what the program holds"}
-	small := stoppedCommand{skip: "reads or removes small files of a folder, and waits for none"}
-	task := stoppedCommand{skip: "reads stdin; Hadoop ends it as it ends any task"}
-	return map[string]stoppedCommand{
-		"agent":           {args: []string{"--listen", "127.0.0.1:0", "--token-file", "fifo"}, file: "fifo", code: exitFailed},
-		"bench":           reads("--load", "fb2009", "--swim", "."),
-		"capture":         asks(changes, "--cluster", "cluster.yaml", "--runs", "runs", "--live"),
-		"compare":         hashes("run"),
-		"completion bash": instant,
-		"completion fish": instant,
-		"completion zsh":  instant,
-		"demo":            locks("demo", "--hadoop"),
-		"doctor":          asks(waits, "--cluster", "cluster.yaml"),
-		"explain":         hashes("run"),
-		"fidelity":        hashes("run"),
-		"lab down":        locks("lab"),
-		"lab env":         opens(),
-		"lab exec":        opens("r1n1", "true"),
-		"lab kill":        opens("r1n1", "datanode"),
-		"lab set":         opens("--cpus", "1"),
-		"lab start":       opens("r1n1", "datanode"),
-		"lab status":      opens(),
-		"lab up":          locks("lab"),
-		"man":             instant,
-		"labels prepare":  asks(changes, "--cluster", "cluster.yaml"),
-		"labels show":     asks(waits, "--cluster", "cluster.yaml"),
-		"models":          instant,
-		"models new":      {skip: "reads small files of a checkout and writes some, and waits for none"},
-		"models show":     {skip: "reads one small file, and refuses what is none"},
-		"paper":           {skip: "only computes, as bench does in TestInterrupted"},
-		"replay":          reads("fifo"),
-		"report":          hashes("-o", "out.html", "run"),
-		"restore":         asks(changes, "--cluster", "cluster.yaml"),
-		"run":             asks(changes, "--runs", "runs", "first.yaml"),
-		"runs export":     hashes("-o", "out.csv", "run"),
-		"runs list":       small,
-		"runs rm":         small,
-		"runs show":       small,
-		"schema":          instant,
-		"sweep":           reads("fifo"),
-		"task map":        task,
-		"task reduce":     task,
-		"task sweep":      task,
-		"trace check":     reads("fifo"),
-		"trace cut":       reads("-o", "out", "fifo"),
-		"trace export":    reads("--jsonl", "-o", "out", "fifo"),
-		"trace import":    {args: []string{"--from", "rumen", "-o", "out", "long"}, long: "long", code: exitFailed},
-		"trace info":      reads("fifo"),
-		"trace repair":    reads("-o", "out", "fifo"),
-		"trace why":       reads("fifo", "job_1795263621469_0034/m0"),
-	}
+	return ""
+}
+
+func (w commandRow) long() string {
+	return map[string]string{"long RUN": "run/" + aTrial + "trace.heddle", "long FILE": "long"}[w.waits]
 }
 
 // TestInterruptedCommands sends SIGTERM to every command while it waits for a
 // file or a server that says nothing more.
 func TestInterruptedCommands(t *testing.T) {
-	table := stoppedCommands()
-	for name := range leaves() {
-		w, known := table[name]
-		if !known {
-			t.Errorf("heddle %s: what does it wait for, and what does it put back? it is not in the table", name)
-			continue
-		}
+	for name, w := range commandRows(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if w.skip != "" {
-				t.Skip(w.skip)
+			if err := lab.Preflight(lab.Default()); w.lock() != "" && err != nil || strings.HasPrefix(w.waits, "-") {
+				t.Skip(w.waits, err)
 			}
 			dir := t.TempDir()
 			server, err := net.Listen("tcp", "127.0.0.1:0")
@@ -248,13 +187,13 @@ func TestInterruptedCommands(t *testing.T) {
 			}
 			defer server.Close()
 			w.prepare(t, dir, server.Addr().String())
-			c := program(t, append(strings.Fields(name), w.args...)...)
+			c := program(t, strings.Fields(name+" "+w.stopped)...)
 			c.Dir = dir
 			c.Env = append(c.Env, "XDG_STATE_HOME="+filepath.Join(dir, "state"))
 			var said bytes.Buffer
 			c.Stderr = &said
-			if w.lock != "" {
-				lock := must(os.Open(filepath.Join(dir, w.lock)))
+			if w.lock() != "" {
+				lock := must(os.Open(filepath.Join(dir, w.lock())))
 				defer lock.Close()
 				mustDo(t, unix.Flock(int(lock.Fd()), unix.LOCK_EX))
 			}
@@ -265,11 +204,11 @@ func TestInterruptedCommands(t *testing.T) {
 			if err != nil && !errors.As(err, new(*exec.ExitError)) {
 				t.Fatal(err)
 			}
-			if code := c.ProcessState.ExitCode(); code != w.code {
-				t.Errorf("exit code %d, want %d: %s", code, w.code, said.Bytes())
+			if code := c.ProcessState.ExitCode(); code != exitFailed {
+				t.Errorf("exit code %d, want %d: %s", code, exitFailed, said.Bytes())
 			}
-			if tells := strings.Contains(said.String(), "putting back: "); tells != w.changes {
-				t.Errorf("says what it puts back: %v, want %v: %s", tells, w.changes, said.Bytes())
+			if tells := strings.Contains(said.String(), "putting back: "); tells != strings.HasSuffix(w.waits, "puts back") {
+				t.Errorf("says what it puts back: %v, and waits for %s: %s", tells, w.waits, said.Bytes())
 			}
 			if left, _ := filepath.Glob(filepath.Join(dir, "*out*")); len(left) > 0 {
 				t.Errorf("leaves %q", left)
@@ -279,12 +218,12 @@ func TestInterruptedCommands(t *testing.T) {
 }
 
 // prepare makes the files of the command's folder. Its cluster is at an address.
-func (w *stoppedCommand) prepare(t *testing.T, dir, at string) {
+func (w commandRow) prepare(t *testing.T, dir, at string) {
 	t.Helper()
 	for path, text := range map[string]string{
 		"cluster.yaml":               "name: far\nresourceManagers: [http://" + at + "]\nnameNodes: [\"" + at + "\"]\nhistoryServer: http://" + at + "\nuser: nobody\nhadoop: {home: ., conf: .}\n",
 		"first.yaml":                 "cluster: ./cluster.yaml\nworkloads:\n  - {name: wordcount, size: 1MiB}\n",
-		filepath.Dir(labFile) + "/x": "", w.lock: "",
+		filepath.Dir(labFile) + "/x": "", w.lock(): "",
 	} {
 		if path == "" {
 			continue
@@ -294,20 +233,19 @@ func (w *stoppedCommand) prepare(t *testing.T, dir, at string) {
 	}
 	fifo := filepath.Join(dir, "fifo")
 	err := unix.Mkfifo(fifo, 0o600)
-	if w.file != "" {
+	if w.waits == "fifo" {
 		for _, link := range []string{labFile, "FB-2009_samples_24_times_1hr_0.tsv"} {
 			err = errors.Join(err, os.Symlink(fifo, filepath.Join(dir, link)))
 		}
 	}
-	switch w.long {
-	case "":
-	case "long":
-		err = errors.Join(err, os.WriteFile(filepath.Join(dir, w.long), nil, 0o644))
-	default:
+	switch w.waits {
+	case "long FILE":
+		err = errors.Join(err, os.WriteFile(filepath.Join(dir, w.long()), nil, 0o644))
+	case "long RUN":
 		err = errors.Join(err, os.Rename(damagedCopy(t, longTrace), filepath.Join(dir, "run")))
 	}
-	if err == nil && w.long != "" {
-		err = os.Truncate(filepath.Join(dir, w.long), longBytes)
+	if err == nil && w.long() != "" {
+		err = os.Truncate(filepath.Join(dir, w.long()), longBytes)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -315,18 +253,15 @@ func (w *stoppedCommand) prepare(t *testing.T, dir, at string) {
 }
 
 // untilItWaits returns once the command waits. What it waits for ends with done.
-func (w *stoppedCommand) untilItWaits(t *testing.T, c *exec.Cmd, dir string, server net.Listener) (done func()) {
+func (w commandRow) untilItWaits(t *testing.T, c *exec.Cmd, dir string, server net.Listener) (done func()) {
 	t.Helper()
 	var open io.Closer
 	var err error
 	switch {
-	case w.server:
+	case strings.HasPrefix(w.waits, "server"):
 		open, err = server.Accept()
-	case w.lock != "":
-		untilOpen(t, c.Process.Pid, filepath.Join(dir, w.lock))
-		return func() {}
-	case w.long != "":
-		untilOpen(t, c.Process.Pid, filepath.Join(dir, w.long))
+	case w.lock()+w.long() != "":
+		untilOpen(t, c.Process.Pid, filepath.Join(dir, w.lock()+w.long()))
 		return func() {}
 	default:
 		open, err = os.OpenFile(filepath.Join(dir, "fifo"), os.O_WRONLY, 0) // waits for the reader
@@ -419,74 +354,10 @@ func names(t *testing.T, dir string) (list []string) {
 	return list
 }
 
-// jsonAnswer is a command line whose answer is looked at.
-type jsonAnswer struct {
-	args []string
-	code int
-	why  string // it is not run, or has no --json
-}
-
-// Reasons to look at none.
-const (
-	printsNone   = "prints no result of its own"
-	needsCluster = "needs a cluster; its keys are tested where the type is"
-)
-
-func jsonAnswers() map[string]jsonAnswer {
-	return map[string]jsonAnswer{
-		"agent":           {why: printsNone},
-		"bench":           {why: "TestBenchJSON"},
-		"capture":         {why: needsCluster},
-		"compare":         {args: []string{oneRepeat}},
-		"completion bash": {why: printsNone},
-		"completion fish": {why: printsNone},
-		"completion zsh":  {why: printsNone},
-		"demo":            {},
-		"doctor":          {args: []string{"--cluster", "far.yaml"}, code: exitCluster},
-		"explain":         {args: []string{"run.trace"}},
-		"fidelity":        {args: []string{"../harness/fidelity/testdata/run"}},
-		"lab down":        {why: printsNone},
-		"lab env":         {why: needsCluster},
-		"lab exec":        {why: printsNone},
-		"lab kill":        {why: printsNone},
-		"lab set":         {why: printsNone},
-		"lab start":       {why: printsNone},
-		"lab status":      {why: needsCluster},
-		"lab up":          {why: needsCluster},
-		"labels prepare":  {why: needsCluster},
-		"labels show":     {why: needsCluster},
-		"man":             {why: printsNone},
-		"models":          {},
-		"models new":      {why: printsNone},
-		"models show":     {why: "state.txtar"},
-		"paper":           {},
-		"replay":          {args: []string{"run.trace"}},
-		"report":          {why: printsNone},
-		"restore":         {why: needsCluster},
-		"run":             {why: needsCluster},
-		"runs export":     {why: printsNone},
-		"runs list":       {args: []string{"--runs", "../harness/fidelity/testdata"}},
-		"runs rm":         {why: "runs.txtar"},
-		"runs show":       {args: []string{labRun}},
-		"schema":          {why: printsNone},
-		"sweep":           {args: []string{"--runs", "runs", "sweep.yaml"}},
-		"task map":        {why: printsNone},
-		"task reduce":     {why: printsNone},
-		"task sweep":      {why: printsNone},
-		"trace check":     {args: []string{"run.trace"}},
-		"trace cut":       {args: []string{"-o", "piece.trace", "run.trace"}},
-		"trace export":    {why: printsNone},
-		"trace import":    {args: []string{"-o", "imported.trace", "jobs.tsv"}},
-		"trace info":      {args: []string{"run.trace"}},
-		"trace repair":    {args: []string{"run.trace"}},
-		"trace why":       {args: []string{"run.trace", "job_1795263621469_0034/m0"}},
-	}
-}
-
 // TestJSON: what prints a result prints it as one JSON value too, with keys that
 // begin with a small letter and have no other separators.
 func TestJSON(t *testing.T) {
-	table := jsonAnswers()
+	table := commandRows(t)
 	dir := t.TempDir()
 	mustDo(t, tracefile.WriteFile(filepath.Join(dir, "run.trace"), traces.Header{Origin: traces.Recovered, Model: "yarn"}, realEvents(t)))
 	far := "name: far\nresourceManagers: [http://127.0.0.1:1]\nnameNodes: [127.0.0.1:1]\nhistoryServer: http://127.0.0.1:1\n"
@@ -494,31 +365,31 @@ func TestJSON(t *testing.T) {
 		mustDo(t, os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644))
 	}
 	for name, command := range leaves() {
-		row, known := table[name]
-		if !known {
-			t.Errorf("heddle %s: what does it print as JSON? it is not in the table", name)
-			continue
-		}
+		row := table[name].json
 		has := slices.ContainsFunc(command.Flags, func(f cli.Flag) bool { return f.Names()[0] == "json" })
-		if has == (row.why == printsNone) {
-			t.Errorf("heddle %s: has --json: %v; %s", name, has, row.why)
+		if has == (row == "none") {
+			t.Errorf("heddle %s: has --json: %v; %s", name, has, row)
 		}
-		if row.why != "" {
+		if row == "none" || strings.HasPrefix(row, "in: ") {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
 			args := append(strings.Fields(name), "--json")
-			for _, a := range row.args {
+			for a := range strings.FieldsSeq(row) {
 				if strings.HasPrefix(a, "../") {
 					a, _ = filepath.Abs(a)
 				}
 				args = append(args, a)
 			}
+			wanted := 0
+			if strings.Contains(row, "far.yaml") {
+				wanted = exitCluster
+			}
 			c := program(t, args...)
 			c.Dir = dir
 			code, out, said := ended(t, c)
-			if code != row.code {
-				t.Fatalf("exit code %d, want %d: %s", code, row.code, said)
+			if code != wanted {
+				t.Fatalf("exit code %d, want %d: %s", code, wanted, said)
 			}
 			dec := json.NewDecoder(strings.NewReader(out))
 			var value any
