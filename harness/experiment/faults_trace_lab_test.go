@@ -129,10 +129,8 @@ const blockQuota = "33554432"
 func TestTraceNodeLost(t *testing.T) {
 	labtest.Long(t)
 	c, clients := lab(t)
-	program := labtest.Binary(t)
 	text := strings.Replace(traceText(t, ", cpu: 3s"), "workloads:", "speculation: none\nfaults:\n  - {at: 12s, node: r1n2, what: down}\n  - {at: 32s, node: r1n2, what: up}\nworkloads:", 1)
-	e, source := parse(t, text)
-	run := must(Run(t.Context(), Options{Experiment: e, Source: source, Cluster: c, Root: t.TempDir(), Name: "run", Program: program, Progress: logSteps(t)}))
+	run := must(runText(t, c, text, labtest.Binary(t)))
 	_, events := readTrace(t, run)
 	if list, want := wentAndCame(t, events), []string{"down r1n2", "up r1n2"}; !slices.Equal(list, want) {
 		t.Errorf("nodes: %v, want %v", list, want)

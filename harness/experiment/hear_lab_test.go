@@ -23,11 +23,10 @@ import (
 func TestModelHearsLab(t *testing.T) {
 	c, _ := lab(t)
 	program := labtest.Binary(t)
-	e, source := parse(t, computing)
 	const most = 3
 	for n := range most {
 		made := schedtest.RegisterListener(t, 1000)
-		run := must(Run(t.Context(), Options{Experiment: e, Source: source, Cluster: c, Root: t.TempDir(), Name: "run", Program: program, Progress: logSteps(t)}))
+		run := must(runText(t, c, computing, program))
 		found := &findings{T: t}
 		compareHeard(found, (*made)[len(*made)-1], lastTrace(t, run))
 		if len(found.errors) == 0 {

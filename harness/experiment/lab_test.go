@@ -41,11 +41,19 @@ func parse(t *testing.T, text string) (*config.Experiment, []byte) {
 	return e, []byte(text)
 }
 
-// runText runs the experiment that a text describes.
-func runText(t *testing.T, c *config.Cluster, text string) (*runs.Run, error) {
+// toRun are the options of a run of the experiment that a text describes.
+func toRun(t *testing.T, c *config.Cluster, text string) Options {
 	t.Helper()
 	e, source := parse(t, text)
-	return Run(t.Context(), Options{Experiment: e, Source: source, Cluster: c, Root: t.TempDir(), Name: "run", Progress: logSteps(t)})
+	return Options{Experiment: e, Source: source, Cluster: c, Root: t.TempDir(), Name: "run", Progress: logSteps(t)}
+}
+
+// runText runs the experiment that a text describes, whose tasks may be of a program.
+func runText(t *testing.T, c *config.Cluster, text string, program ...string) (*runs.Run, error) {
+	t.Helper()
+	o := toRun(t, c, text)
+	o.Program = strings.Join(program, "")
+	return Run(t.Context(), o)
 }
 
 // experimentOf is an experiment of one workload.
@@ -82,14 +90,12 @@ func TestTracesEqualHadoopsCounters(t *testing.T) {
 // counters with what was asked.
 func TestSyntheticTasks(t *testing.T) {
 	c, clients := lab(t)
-	e, source := parse(t, `
+	run := must(runText(t, c, `
 name: synthetic
 workloads:
   - {name: streaming, label: mixed, size: 8MiB, maps: 3, reduces: 2, cpu: 100ms, mapOutput: 0.5, output: 2, taskMemory: 32MiB, jobs: 2}
   - {name: streaming, label: map-only, size: 1000001B, maps: 2, mapOutput: 1.5}
-`)
-	program := labtest.Binary(t)
-	run := must(Run(t.Context(), Options{Experiment: e, Source: source, Cluster: c, Root: t.TempDir(), Name: "run", Program: program, Progress: logSteps(t)}))
+`, labtest.Binary(t)))
 	checkMeasured(t, clients, run)
 	noneRunning(t, clients, "after its end")
 }
@@ -99,8 +105,7 @@ workloads:
 func TestCacheLevelIsTheNameNodes(t *testing.T) {
 	c, clients := lab(t)
 	ctx := t.Context()
-	e, source := parse(t, experimentOf(manyFiles))
-	o := Options{Experiment: e, Source: source, Cluster: c, Root: t.TempDir(), Name: "run", Progress: logSteps(t)}
+	o := toRun(t, c, experimentOf(manyFiles))
 	pool := "heddle-test"
 	mustDo(t, clients.HDFS.AddCachePool(ctx, hdfs.CachePool{Name: pool, Limit: hdfs.NoLimit}))
 	t.Cleanup(func() { clients.HDFS.RemoveCachePool(context.WithoutCancel(ctx), pool) })
@@ -418,8 +423,7 @@ func readTrace(t *testing.T, run *runs.Run) (traces.Header, []traces.Event) {
 	trial := run.Manifest().Trials[0]
 	path := filepath.Join(run.TrialDir(trial.Name), "trace.heddle")
 	must(os.Stat(path))
-	h, events := must2(tracefile.ReadFile(path))
-	return h, events
+	return must2(tracefile.ReadFile(path))
 }
 
 func logSteps(t *testing.T) func(Step) {
@@ -507,8 +511,9 @@ func TestFullDisk(t *testing.T) {
 		t.Fatalf("mount a small file system: %v", err)
 	}
 	t.Cleanup(func() { unix.Unmount(root, unix.MNT_DETACH) })
-	e, source := parse(t, experimentOf(manyFiles))
-	run, err := Run(t.Context(), Options{Experiment: e, Source: source, Cluster: c, Root: root, Name: "run", Progress: logSteps(t)})
+	o := toRun(t, c, experimentOf(manyFiles))
+	o.Root = root
+	run, err := Run(t.Context(), o)
 	if !errors.Is(err, runs.ErrDiskFull) {
 		t.Fatalf("error %v, want a full disk", err)
 	}

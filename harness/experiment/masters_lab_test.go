@@ -66,8 +66,7 @@ func TestMastersKilled(t *testing.T) {
 		{"queries", queries, 2},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			e, source := parse(t, x.text)
-			run := must(Run(t.Context(), Options{Experiment: e, Source: source, Cluster: &cluster, Root: t.TempDir(), Name: "run", Program: labtest.Binary(t), Progress: logSteps(t)}))
+			run := must(runText(t, &cluster, x.text, labtest.Binary(t)))
 			if m := run.Manifest(); m.State != runs.Finished {
 				t.Errorf("the run is %s", m.State)
 			}
