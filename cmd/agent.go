@@ -25,31 +25,7 @@ type agentOptions struct {
 }
 
 func agentCommand() *cli.Command {
-	return command(&cli.Command{
-		Name:  "agent",
-		Usage: "serve this node's metrics over HTTP",
-		Description: `Samples CPU, load, memory, disks and network once a second. It serves the samples to
-clients with the token: /metrics for Prometheus, /samples and /info as JSON.
-
-   heddle agent --token-file agent.token --tls-cert worker1.pem --tls-key worker1.key --node worker1
-
-With TLS it listens on every address. Without TLS others could read the token on the
-network, so it listens on loopback only, unless --listen names an address:
-
-   heddle agent --token-file agent.token --listen 10.0.0.11:9177 --node worker1
-
-The token file has one or two tokens, one a line, and the agent accepts both. It reads
-the token file and the certificate again when they have changed, and at SIGHUP.
-
-A cluster file has each agent's url and tokenFile, and as caFile the CA that signed
-its certificate. Without --token-file the agent makes a token in the user's state
-directory and prints the file's path.
-
-With --watchdog it also watches a cluster. If a harness dies while it steers, the
-agent does what 'heddle restore' does. Several agents may watch one cluster.
-
-   heddle agent --watchdog --cluster /etc/heddle/blue.yaml`,
-	}, &agentOptions{inCluster: onLab()}, runAgent)
+	return command("agent", &agentOptions{inCluster: onLab()}, runAgent)
 }
 
 func runAgent(c *cli.Context, given *agentOptions, _ []string) error {

@@ -2,8 +2,8 @@
 // tasks of Hadoop jobs run.
 //
 // Each command is in one file of this package. It copies the flags into a
-// struct of options and makes one call into package harness. Nothing in this
-// package decides anything about a cluster.
+// struct of options and makes one call into package harness. What help says of it
+// is in help.txt. Nothing in this package decides anything about a cluster.
 package cmd
 
 import (
@@ -121,7 +121,7 @@ func groups() []group {
 		}},
 		{"Runs and traces", []*cli.Command{runsCommand(), traceCommand(), sweepCommand(), paperCommand(), modelsCommand(), benchCommand()}},
 		{"Clusters", []*cli.Command{labCommand(), doctorCommand(), captureCommand(), labelsCommand(), restoreCommand(), agentCommand()}},
-		{"Shells and editors", []*cli.Command{schemaCommand(), completionCommand(), manCommand(), taskCommand()}},
+		{"Shells and editors", []*cli.Command{schemaCommand(), completionCommand(), hidden(manCommand()), hidden(taskCommand())}},
 	}
 }
 

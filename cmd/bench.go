@@ -20,20 +20,7 @@ type benchOptions struct {
 }
 
 func benchCommand() *cli.Command {
-	return command(&cli.Command{
-		Name:  "bench",
-		Usage: "the simulator's own speed on standard loads",
-		Description: `Runs each load --repeat times and prints the medians of tasks and events per
-second, allocations per event and resident memory at its peak. The digest of the
-schedule is the same on every machine. No trace is written. For example:
-
-   heddle bench --load synthetic-1k --load synthetic-1k-nonet
-   heddle bench --swim DIR --json | jq '.[] | {load, tasksPerSecond, peakBytes}'
-
-The fb loads need FB-2009_samples_24_times_1hr_0.tsv and FB-2010_… of the SWIM
-project, in the folder that --swim names. Loads:
-` + loadLines(),
-	}, &benchOptions{Repeat: 5, SWIM: "."}, runBench)
+	return command("bench", &benchOptions{Repeat: 5, SWIM: "."}, runBench)
 }
 
 func runBench(c *cli.Context, o *benchOptions, _ []string) error {

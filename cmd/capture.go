@@ -20,19 +20,7 @@ type captureOptions struct {
 }
 
 func captureCommand() *cli.Command {
-	return command(&cli.Command{
-		Name:      "capture",
-		Usage:     "make a trace of jobs that heddle did not start",
-		ArgsUsage: "[JOB-ID …]",
-		Description: `With job ids, the trace is made from the jobs' history; it then lacks what each map
-read and what was cached. With --live, it has everything about the jobs that are
-submitted until ctrl-C, or until --count of them have ended. For example:
-
-   heddle capture --live --count 1 &
-   heddle lab exec master -- hadoop jar JAR wordcount IN OUT
-
-   heddle capture job_1795236380513_0001`,
-	}, &captureOptions{inCluster: onLab()}, runCapture)
+	return command("capture", &captureOptions{inCluster: onLab()}, runCapture)
 }
 
 func runCapture(c *cli.Context, o *captureOptions, jobs []string) (err error) {

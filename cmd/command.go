@@ -11,10 +11,25 @@ import (
 	"heddle/traces/printable"
 )
 
-// command makes a command of its description. Its flags are the options of the struct at o,
+// parent makes a command that help.txt has under its name, such as "trace", with the ones
+// below it.
+func parent(name string, below ...*cli.Command) *cli.Command {
+	p := helpPages()[name]
+	return &cli.Command{
+		Name: name[strings.LastIndexByte(name, ' ')+1:], Usage: p.usage, ArgsUsage: p.args, Description: p.about, Subcommands: below,
+	}
+}
+
+func hidden(c *cli.Command) *cli.Command {
+	c.Hidden = true
+	return c
+}
+
+// command makes a command that does something. Its flags are the options of the struct at o,
 // see flagsOf. act gets the struct, set by the command line, and the arguments that are not
 // flags, as many as ArgsUsage says.
-func command[O any](c *cli.Command, o *O, act func(c *cli.Context, o *O, args []string) error) *cli.Command {
+func command[O any](name string, o *O, act func(c *cli.Context, o *O, args []string) error) *cli.Command {
+	c := parent(name)
 	c.Flags = flagsOf(o)
 	if keys := keysOf(c); keys != nil {
 		c.Description += keys.about()
@@ -37,8 +52,8 @@ func command[O any](c *cli.Command, o *O, act func(c *cli.Context, o *O, args []
 
 // reader is a command that reads files and prints: unless its errors say otherwise, they are
 // about its input.
-func reader[O any](c *cli.Command, o *O, act func(c *cli.Context, o *O, args []string) error) *cli.Command {
-	return command(c, o, func(x *cli.Context, o *O, args []string) error {
+func reader[O any](name string, o *O, act func(c *cli.Context, o *O, args []string) error) *cli.Command {
+	return command(name, o, func(x *cli.Context, o *O, args []string) error {
 		if err := act(x, o, args); err != nil {
 			return &inputError{err}
 		}

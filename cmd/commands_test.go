@@ -365,6 +365,9 @@ func TestJSON(t *testing.T) {
 		mustDo(t, os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644))
 	}
 	for name, command := range leaves() {
+		if command.Usage == "" {
+			t.Errorf("heddle %s: help.txt has no page of it", name)
+		}
 		row := table[name].json
 		has := slices.ContainsFunc(command.Flags, func(f cli.Flag) bool { return f.Names()[0] == "json" })
 		if has == (row == "none") {

@@ -25,32 +25,7 @@ type compareOptions struct {
 }
 
 func compareCommand() *cli.Command {
-	return reader(&cli.Command{
-		Name:      "compare",
-		Usage:     "compare the models of finished runs",
-		ArgsUsage: "RUN|TRACE [RUN|TRACE …]",
-		Description: `Prints for each workload and metric the models' means over the repeats, and how much
-models differ within repeats, with 95 % intervals: shown, just shown, or cannot tell. The
-last sentence says which was faster. Several runs count as one, unless --apart is given.
-A single run whose experiment has thresholds is held against them, too: if one is missed,
-or the repeats cannot tell, the exit code is 4. --benchfmt checks none. For example:
-
-   heddle compare RUN-FOLDER
-   heddle compare --metric makespan --json RUN-FOLDER | jq '.pairs[] | {a, b, diffPct, p}'
-   heddle compare --where 'repeat>1 && model~^delay' RUN-FOLDER
-   heddle compare --benchfmt RUN-FOLDER > runs.txt && benchstat -col model runs.txt
-
-A condition compares run, world, trial, workload, model, reading, repeat, seed or a metric with a
-value, by = != < <= > >= or, with a regular expression, ~ !~. && and || join conditions,
-! and parentheses do what they do in Go. Thresholds are not checked then.
-
-Of traces, in any format that heddle trace import reads, it compares the jobs, and the
-applications of Spark, of the same name: heddle compare yesterday.trace spark-events
-
-Metrics, of which completion, waiting, slowdown, lateness and distance are also there as
-.p50, .p90, .p95, .p99 and .max, such as waiting.p95:
-` + metricLines(),
-	}, &compareOptions{}, runCompare)
+	return reader("compare", &compareOptions{}, runCompare)
 }
 
 func runCompare(c *cli.Context, o *compareOptions, dirs []string) (err error) {

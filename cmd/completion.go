@@ -14,7 +14,7 @@ import (
 
 func completionCommand() *cli.Command {
 	script := func(shell string, text func(*cli.App) (string, error)) *cli.Command {
-		return command(&cli.Command{Name: shell, Usage: "for " + shell}, &struct{}{}, func(c *cli.Context, _ *struct{}, _ []string) error {
+		return command("completion "+shell, &struct{}{}, func(c *cli.Context, _ *struct{}, _ []string) error {
 			s, err := text(c.App)
 			if err != nil {
 				return err
@@ -24,20 +24,8 @@ func completionCommand() *cli.Command {
 		})
 	}
 	fixed := func(s string) func(*cli.App) (string, error) { return func(*cli.App) (string, error) { return s, nil } }
-	return &cli.Command{
-		Name:  "completion",
-		Usage: "print a script that lets a shell complete heddle's commands and flags",
-		Description: `The script is for the shell's start-up file, or for a file that it looks for:
-
-   echo 'source <(heddle completion bash)' >> ~/.bashrc
-   heddle completion zsh > "${fpath[1]}/_heddle"
-   heddle completion fish > ~/.config/fish/completions/heddle.fish`,
-		Subcommands: []*cli.Command{
-			script("bash", fixed(bashCompletion)),
-			script("zsh", fixed(zshCompletion)),
-			script("fish", (*cli.App).ToFishCompletion),
-		},
-	}
+	return parent("completion", script("bash", fixed(bashCompletion)), script("zsh", fixed(zshCompletion)),
+		script("fish", (*cli.App).ToFishCompletion))
 }
 
 // argumentWords returns the words that may be an argument of a command.

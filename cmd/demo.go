@@ -21,22 +21,7 @@ type demoOptions struct {
 func demoCommand() *cli.Command {
 	o := demoOptions{Options: demo.Options{Lab: lab.Default(), Command: os.Args}}
 	o.Lab.Name, o.Lab.CDS = "demo", false // the archive takes longer to build than it saves in one short run
-	return command(&cli.Command{
-		Name:  "demo",
-		Usage: "what heddle finds in jobs of a real cluster, in seconds; --hadoop: the whole way once",
-		Description: `Three traces that were measured on real Hadoop and are part of heddle are replayed in
-virtual time, under YARN's scheduler and under a model that knows the HDFS cache. It says
-what came out, and leaves a run folder with a page for a browser and all traces. It needs
-no Hadoop, no root and no network:
-
-   heddle demo
-
-With --hadoop it starts Hadoop here, runs a workload, captures and describes it, and stops
-Hadoop. That needs Linux, root, Java 17, Maven and iproute2. --install installs what is
-missing on Debian:
-
-   heddle demo --hadoop --install`,
-	}, &o, runDemo)
+	return command("demo", &o, runDemo)
 }
 
 func runDemo(c *cli.Context, o *demoOptions, _ []string) (err error) {

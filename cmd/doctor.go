@@ -19,29 +19,7 @@ type doctorOptions struct {
 }
 
 func doctorCommand() *cli.Command {
-	return command(&cli.Command{
-		Name:  "doctor",
-		Usage: "can this cluster be captured, steered, cached? what is missing?",
-		Description: `Asks every daemon of a cluster, and says for each feature what the cluster has and
-lacks, with the property to set. Changes nothing. Ends with code 3 if the cluster
-cannot be captured. For example:
-
-   heddle doctor                              the lab
-   heddle doctor --cluster clusters/blue.yaml
-   heddle doctor --json | jq '.features[] | {name, verdict}'
-
-With --requirements it asks no cluster. It prints the settings and node labels that
-a cluster needs, with the reason for each and the daemon to restart. For example:
-
-   heddle doctor --requirements --json | jq -r '.settings[] | select(.required) | .property'
-
-With --queues it asks no cluster either. It says what stops a ResourceManager in a file of
-queues, with code 2, or else what may not be meant: a queue whose ApplicationMasters
-leave room for one job, a maximum that no user reaches, keys of queues that are not
-there. For example:
-
-   heddle doctor --queues capacity-scheduler.xml`,
-	}, &doctorOptions{inCluster: onLab()}, runDoctor)
+	return command("doctor", &doctorOptions{inCluster: onLab()}, runDoctor)
 }
 
 func runDoctor(c *cli.Context, o *doctorOptions, _ []string) error {

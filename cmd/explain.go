@@ -21,22 +21,7 @@ type explainOptions struct {
 }
 
 func explainCommand() *cli.Command {
-	return reader(&cli.Command{
-		Name:      "explain",
-		Usage:     "where the time of a run went, and what would change it",
-		ArgsUsage: "RUN|TRACE",
-		Description: `Walks from the end of the last job back to the start, from each task to what it waited
-for, so that each second of the makespan has one cause: waits for containers and who held
-them, slow nodes, far reads, full disks and links, shared cores, attempts that ran again,
-and the tasks' own work. It says so of all jobs together and of the slowest, too. Of a RUN
-it takes the median trial of each workload and model. A TRACE is in any format that heddle
-trace import reads, or a folder of job histories. For example:
-
-   heddle explain RUN-FOLDER
-   heddle explain --json run.trace | jq '.[0].lines[] | {cause, seconds}'
-
-"heddle trace why" says of one task why it ran where it did.`,
-	}, &explainOptions{}, runExplain)
+	return reader("explain", &explainOptions{}, runExplain)
 }
 
 // explained is what "heddle explain" prints of a trial or trace as JSON.

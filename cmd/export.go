@@ -17,19 +17,7 @@ type traceExportOptions struct {
 }
 
 func traceExport() *cli.Command {
-	return reader(&cli.Command{
-		Name: "export", Usage: "write a trace in another format", ArgsUsage: "TRACE",
-		Description: `Writes one of these formats:
-
-` + exchange.About(exchange.CanWrite) + `
-A list of jobs has no tasks that ran, which all but jsonl and swim hold: heddle replay
---out makes a trace with tasks of it. For example:
-
-   heddle trace export --to sls -o jobs.json --topology nodes.json run.trace
-   heddle trace export --to perfetto -o timeline.json run.trace
-   heddle trace export --to parquet --table attempts -o attempts.parquet run.trace
-   heddle trace export --jsonl run.trace | jq 'select(.kind == "attemptStarted")'`,
-	}, &traceExportOptions{}, withTrace(exportTrace))
+	return reader("trace export", &traceExportOptions{}, withTrace(exportTrace))
 }
 
 func exportTrace(c *cli.Context, given *traceExportOptions, path string) error {

@@ -25,26 +25,7 @@ type fidelityOptions struct {
 }
 
 func fidelityCommand() *cli.Command {
-	return reader(&cli.Command{
-		Name:      "fidelity",
-		Usage:     "how much replays differ from what a run measured",
-		ArgsUsage: "RUN [RUN …]",
-		Description: `Replays every trial of a finished run under its own model, calibrated on the other
-repeats of its workload, and compares job completion time, makespan, task times and
-locality. Then it predicts each model from the others' runs. With --across, it predicts
-runs that differ in their input, cluster or model from those that the calibration is
-fitted to, says which interval 95 of 100 new runs are in, and whether it tells the
-faster of two models. Runs of one experiment on clusters that are alike count as one, so
-that clusters which cannot be up together can take turns. Flags give rates of the cluster
-that its traces do not have. For example:
-
-   heddle fidelity RUN-FOLDER
-   heddle fidelity --metric waiting.p95 --metric slowdown RUN-FOLDER
-   heddle fidelity --max-error 5% RUN-FOLDER && echo good enough
-   heddle fidelity --across RUN-FOLDER OTHER-RUN ANOTHER-RUN
-   heddle fidelity --across RUN-FOLDER:wordcount:fifo RUN-FOLDER
-   heddle fidelity --json RUN-FOLDER | jq '.own[] | {workload, model, meanAbsErrorPct}'`,
-	}, &fidelityOptions{}, runFidelity)
+	return reader("fidelity", &fidelityOptions{}, runFidelity)
 }
 
 // acrossSeeds is enough for chance in replays to be less than what is asked of

@@ -22,24 +22,7 @@ type importOptions struct {
 func traceImport() *cli.Command {
 	o := importOptions{ImportOptions: exchange.DefaultImport}
 	o.Writer = "heddle"
-	return reader(&cli.Command{
-		Name: "import", Usage: "make a trace of job histories and of other tools' traces", ArgsUsage: "FILE|FOLDER … [TOPOLOGY]",
-		Description: `Reads files of one of these formats, also compressed with gzip:
-
-` + exchange.About(exchange.CanRead) + `
-The format is told by the content. Of a folder, such as the history server's or a
-JobTracker's, all histories are read, also in folders inside. A topology file, with the
-nodes of the cluster, or a rack table may be among the files. For example:
-
-   heddle trace import -o month.trace done/2026/11
-   heddle trace import -o cluster.trace job-trace.json.gz topology.json
-   heddle trace import -o day.trace --nodes 600 --racks 20 --block-size 64MiB FB-2009.tsv
-
-Some formats lack times or hosts. heddle makes them up from --seed, and "heddle trace
-info" lists what was made up. Defects of the files are mended and counted in the trace's
-header, or refused with --strict. If more than one job, and more than 1 % of all, would be
-left out, no trace is made without --partial.`,
-	}, &o, importTrace)
+	return reader("trace import", &o, importTrace)
 }
 
 func importTrace(c *cli.Context, o *importOptions, files []string) error {

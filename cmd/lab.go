@@ -56,31 +56,13 @@ func labCommand() *cli.Command {
 	for _, c := range subcommands {
 		c.Before = needLinux
 	}
-	return &cli.Command{
-		Name:  "lab",
-		Usage: "a real Hadoop cluster on this machine",
-		Description: `Starts unmodified Hadoop with one network namespace per node, shaped links and
-limited disks. Needs Linux and root. For example:
-
-   heddle lab up --nodes 4 --racks 2
-   eval "$(heddle lab env)"; hadoop fs -ls /
-   heddle lab set --node r1n1 --cpus 0.4
-   heddle lab down`,
-		Subcommands: subcommands,
-	}
+	return parent("lab", subcommands...)
 }
 
 func needLinux(*cli.Context) error { return withCode(exitCluster, lab.NeedLinux()) }
 
 func labUp() *cli.Command {
-	return command(&cli.Command{
-		Name:  "up",
-		Usage: "start the lab; returns at once when it is up",
-		Description: `Flags that are not given keep their values from the lab's last start, which it says.
-Its HDFS data is there again, unless 'down --purge' has removed it. For example:
-
-   heddle lab up --nodes 6 --racks 3 --cpus 1,0.5 --uplink 30Mbit`,
-	}, &upOptions{onLabNamed: usual, Config: lab.Default()}, func(c *cli.Context, o *upOptions, _ []string) error {
+	return command("lab up", &upOptions{onLabNamed: usual, Config: lab.Default()}, func(c *cli.Context, o *upOptions, _ []string) error {
 		o.Config.Name = o.Lab
 		conf, err := keepSettings(c, o.Config)
 		if err != nil {
@@ -164,11 +146,7 @@ func runningLab(c *cli.Context) (*lab.Lab, error) {
 }
 
 func labDown() *cli.Command {
-	return command(&cli.Command{
-		Name:        "down",
-		Usage:       "stop the lab and remove all but its HDFS data",
-		Description: "Works on half-started labs too. For example:\n\n   heddle lab down --purge",
-	}, &downOptions{onLabNamed: usual}, func(c *cli.Context, o *downOptions, _ []string) error {
+	return command("lab down", &downOptions{onLabNamed: usual}, func(c *cli.Context, o *downOptions, _ []string) error {
 		if err := lab.NeedRoot(); err != nil {
 			return err
 		}
@@ -183,64 +161,48 @@ func labDown() *cli.Command {
 }
 
 func labStatus() *cli.Command {
-	return command(&cli.Command{
-		Name:        "status",
-		Usage:       "which daemons run, and which are ready",
-		Description: "For example:\n\n   heddle lab status --json",
-	}, &statusOptions{onLabNamed: usual}, withLab(func(c *cli.Context, _ *statusOptions, l *lab.Lab) error {
+	return command("lab status", &statusOptions{onLabNamed: usual}, withLab(func(c *cli.Context, _ *statusOptions, l *lab.Lab) error {
 		return show(c, l.Status(c.Context))
 	}))
 }
 
 func labExec() *cli.Command {
-	return &cli.Command{
-		Name:      "exec",
-		Usage:     "run a command on a node",
-		ArgsUsage: "NODE COMMAND [ARGUMENT …]",
-		Description: `The command has the node's network, host name and limits, and Hadoop's commands on
-its PATH. For example:
-
-   heddle lab exec master hadoop fs -ls /
-   heddle lab exec --name other r1n1 ip addr`,
-		Flags: flagsOf(&onLabNamed{usual.Lab}),
-		Action: func(c *cli.Context) error {
-			node, command := c.Args().First(), c.Args().Tail()
-			if len(command) > 0 && command[0] == "--" {
-				command = command[1:]
-			}
-			if len(command) == 0 {
-				return usagef("lab exec: want a NODE and a COMMAND")
-			}
-			l, err := runningLab(c)
-			if err != nil {
-				return err
-			}
-			putsBack(c, "nothing; "+command[0]+" gets SIGTERM", "check whether "+command[0]+" still runs")
-			// ctrl-C also reaches the command that runs in the lab. If that
-			// command is a shell, it continues. So heddle must not end at
-			// SIGINT: it receives the signal and does nothing. It does not
-			// ignore the signal, since the command would inherit that.
-			signal.Reset(os.Interrupt)
-			signal.Notify(make(chan os.Signal, 1), os.Interrupt)
-			cmd := l.Command(c.Context, node, command...)
-			cmd.Cancel = func() error { return cmd.Process.Signal(unix.SIGTERM) }
-			cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-			err = cmd.Run()
-			var exit *exec.ExitError
-			if errors.As(err, &exit) && exit.Exited() {
-				return withCode(exit.ExitCode(), fmt.Errorf("%s: %w", command[0], err))
-			}
+	c := parent("lab exec")
+	c.Flags = flagsOf(&onLabNamed{usual.Lab})
+	c.Action = func(c *cli.Context) error {
+		node, command := c.Args().First(), c.Args().Tail()
+		if len(command) > 0 && command[0] == "--" {
+			command = command[1:]
+		}
+		if len(command) == 0 {
+			return usagef("lab exec: want a NODE and a COMMAND")
+		}
+		l, err := runningLab(c)
+		if err != nil {
 			return err
-		},
+		}
+		putsBack(c, "nothing; "+command[0]+" gets SIGTERM", "check whether "+command[0]+" still runs")
+		// ctrl-C also reaches the command that runs in the lab. If that
+		// command is a shell, it continues. So heddle must not end at
+		// SIGINT: it receives the signal and does nothing. It does not
+		// ignore the signal, since the command would inherit that.
+		signal.Reset(os.Interrupt)
+		signal.Notify(make(chan os.Signal, 1), os.Interrupt)
+		cmd := l.Command(c.Context, node, command...)
+		cmd.Cancel = func() error { return cmd.Process.Signal(unix.SIGTERM) }
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+		err = cmd.Run()
+		var exit *exec.ExitError
+		if errors.As(err, &exit) && exit.Exited() {
+			return withCode(exit.ExitCode(), fmt.Errorf("%s: %w", command[0], err))
+		}
+		return err
 	}
+	return c
 }
 
 func labEnv() *cli.Command {
-	return command(&cli.Command{
-		Name:        "env",
-		Usage:       "print shell commands that make Hadoop's commands use the lab",
-		Description: "For example:\n\n   eval \"$(heddle lab env)\"",
-	}, &envOptions{onLabNamed: usual}, withLab(func(c *cli.Context, _ *envOptions, l *lab.Lab) error {
+	return command("lab env", &envOptions{onLabNamed: usual}, withLab(func(c *cli.Context, _ *envOptions, l *lab.Lab) error {
 		if err := l.NeedUp(); err != nil {
 			warn(err.Error())
 		}

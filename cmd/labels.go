@@ -9,24 +9,12 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"heddle/harness/change"
-	"heddle/harness/lease"
 	"heddle/harness/require"
 	"heddle/harness/runs"
 )
 
 func labelsCommand() *cli.Command {
-	return &cli.Command{
-		Name:  "labels",
-		Usage: "what steering needs and changes on a cluster: show it, prepare it",
-		Description: `Steering moves nodes between labels. It first notes all changes in HDFS (` + lease.Root + `)
-and puts them back when it ends. After a kill, 'heddle restore' does.
-For example:
-
-   heddle labels show
-   heddle labels prepare --dry-run
-   heddle restore --prepared`,
-		Subcommands: []*cli.Command{labelsShow(), labelsPrepare()},
-	}
+	return parent("labels", labelsShow(), labelsPrepare())
 }
 
 type showOptions struct {
@@ -35,11 +23,7 @@ type showOptions struct {
 }
 
 func labelsShow() *cli.Command {
-	return command(&cli.Command{
-		Name:        "show",
-		Usage:       "labels, nodes, who holds the cluster, which changes are to be put back",
-		Description: "For example:\n\n   heddle labels show --cluster blue.yaml",
-	}, &showOptions{inCluster: onLab()}, func(c *cli.Context, o *showOptions, _ []string) error {
+	return command("labels show", &showOptions{inCluster: onLab()}, func(c *cli.Context, o *showOptions, _ []string) error {
 		return withCluster(o.Cluster, func(cluster *change.Target) error {
 			s, err := change.Inspect(c.Context, cluster)
 			if err != nil {
@@ -58,15 +42,7 @@ type prepareOptions struct {
 
 func labelsPrepare() *cli.Command {
 	o := prepareOptions{inCluster: onLab(), PrepareOptions: change.PrepareOptions{Triples: require.Triples}}
-	return command(&cli.Command{
-		Name:  "prepare",
-		Usage: "add the labels that steering needs, and let a queue use all nodes of each",
-		Description: `This stays until 'heddle restore --prepared'. Queue capacities are changed if
-the running ResourceManager allows it (yarn.scheduler.configuration.store.class),
-and only printed otherwise. For example:
-
-   heddle labels prepare --queue root.research --triples 8 --dry-run`,
-	}, &o, func(c *cli.Context, o *prepareOptions, _ []string) error {
+	return command("labels prepare", &o, func(c *cli.Context, o *prepareOptions, _ []string) error {
 		o.Purpose, o.Log = "heddle labels prepare", newLog(c)
 		if !o.DryRun {
 			putsBack(c, "the lease on "+o.Cluster+"; labels that were added stay, and stay noted",
@@ -91,23 +67,7 @@ type restoreOptions struct {
 
 func restoreCommand() *cli.Command {
 	o := restoreOptions{inCluster: onLab(), RestoreOptions: change.RestoreOptions{Drain: change.DrainLimit}}
-	return command(&cli.Command{
-		Name:  "restore",
-		Usage: "put a cluster back as it was before a killed heddle changed it",
-		Description: `Brings nodes back that faults took down or made slow, ends the applications that heddle
-submitted, removes their files and the cached inputs, and puts labels, sizes of nodes and
-queue settings back. All of this is noted in HDFS (` + lease.Root + `) before it is done,
-so it works from any machine with the cluster file. The next heddle run does it too.
-
-It waits until the lease of the killed heddle is void, half a minute after its death, and
-fails with code 3 if that heddle is alive. Ends with code 1 if something could not be put
-back; then run it again. For example:
-
-   heddle restore
-   heddle restore --cluster clusters/blue.yaml --json
-   heddle restore --prepared                  also what 'heddle labels prepare' set up
-   heddle restore --run RUN-FOLDER            if HDFS has lost the journal`,
-	}, &o, func(c *cli.Context, o *restoreOptions, _ []string) error {
+	return command("restore", &o, func(c *cli.Context, o *restoreOptions, _ []string) error {
 		if o.Drain < 0 || o.Drain > 24*time.Hour {
 			return usagef("--drain %v: want 0s to 24h", o.Drain)
 		}

@@ -15,14 +15,7 @@ type setOptions struct {
 }
 
 func labSet() *cli.Command {
-	return command(&cli.Command{
-		Name:  "set",
-		Usage: "change links, disks and CPU shares of a running lab, until it is next started",
-		Description: `For example:
-
-   heddle lab set --node r1n1 --disk 20MB/s --link 100Mbit --cpus 0.4
-   heddle lab set --rack 1 --uplink 30Mbit`,
-	}, &setOptions{onLabNamed: usual}, func(c *cli.Context, o *setOptions, _ []string) error {
+	return command("lab set", &setOptions{onLabNamed: usual}, func(c *cli.Context, o *setOptions, _ []string) error {
 		l, err := runningLab(c)
 		if err != nil {
 			return err
@@ -32,12 +25,7 @@ func labSet() *cli.Command {
 }
 
 func labKill() *cli.Command {
-	return command(&cli.Command{
-		Name:        "kill",
-		Usage:       "kill one daemon, or everything on a worker, to see what a failure does",
-		ArgsUsage:   "NODE [DAEMON]",
-		Description: "For example:\n\n   heddle lab kill r1n1 nodemanager\n   heddle lab kill r1n1",
-	}, &killOptions{usual, "KILL"}, func(c *cli.Context, o *killOptions, args []string) error {
+	return command("lab kill", &killOptions{usual, "KILL"}, func(c *cli.Context, o *killOptions, args []string) error {
 		signal := unix.SignalNum("SIG" + strings.TrimPrefix(strings.ToUpper(o.Signal), "SIG"))
 		if signal == 0 {
 			return usagef("lab kill: --signal %s: want the name of a signal, such as TERM", o.Signal)
@@ -56,12 +44,7 @@ func labKill() *cli.Command {
 }
 
 func labStart() *cli.Command {
-	return command(&cli.Command{
-		Name:        "start",
-		Usage:       "start a killed daemon, or all daemons of a worker that do not run",
-		ArgsUsage:   "NODE [DAEMON]",
-		Description: "For example:\n\n   heddle lab start r1n1 nodemanager",
-	}, &onLabNamed{usual.Lab}, func(c *cli.Context, _ *onLabNamed, args []string) error {
+	return command("lab start", &onLabNamed{usual.Lab}, func(c *cli.Context, _ *onLabNamed, args []string) error {
 		l, err := runningLab(c)
 		switch {
 		case err != nil:

@@ -9,11 +9,7 @@ import (
 // manCommand is for those who pack heddle. Its page has all commands and flags, without
 // the examples of their help.
 func manCommand() *cli.Command {
-	return command(&cli.Command{
-		Name:   "man",
-		Usage:  "print the manual page heddle(1), for those who pack heddle",
-		Hidden: true,
-	}, &struct{}{}, func(c *cli.Context, _ *struct{}, _ []string) error {
+	return command("man", &struct{}{}, func(c *cli.Context, _ *struct{}, _ []string) error {
 		page, err := c.App.ToManWithSection(1)
 		if err == nil {
 			_, err = io.WriteString(asIs(c.App.Writer), page)

@@ -16,17 +16,9 @@ import (
 )
 
 func modelsCommand() *cli.Command {
-	return reader(&cli.Command{
-		Name:      "models",
-		Usage:     "the models, their parameters, where each comes from",
-		ArgsUsage: "[NAME]",
-		Description: `Lists the scheduler models, or the parameters of one. For example:
-
-   heddle models
-   heddle models acl
-   heddle models --json | jq '.[] | {name, params: [.params[].name]}'`,
-		Subcommands: []*cli.Command{modelsNew(), modelsShow()},
-	}, &printed{}, runModels)
+	c := reader("models", &printed{}, runModels)
+	c.Subcommands = []*cli.Command{modelsNew(), modelsShow()}
+	return c
 }
 
 type newModelOptions struct {
@@ -35,20 +27,7 @@ type newModelOptions struct {
 }
 
 func modelsNew() *cli.Command {
-	return reader(&cli.Command{
-		Name:      "new",
-		Usage:     "begin a model of one's own, in a module of its own",
-		ArgsUsage: "NAME",
-		Description: `Writes a Go module in a new folder: a model that compiles and runs, to be changed,
-its test, a scenario that shows what it does, and a program that is heddle with this
-model. The module is built with heddle's source on this machine, and needs no
-network. NAME is of a-z, 0-9 and hyphens. Nothing is overwritten. For example:
-
-   heddle models new my-model
-   cd my-model
-   go test ./...
-   go run . replay TRACE --model yarn --model my-model`,
-	}, &newModelOptions{}, func(c *cli.Context, o *newModelOptions, names []string) error {
+	return reader("models new", &newModelOptions{}, func(c *cli.Context, o *newModelOptions, names []string) error {
 		name := names[0]
 		m, err := newmodel.New(name, cmp.Or(o.Dir, name), o.Heddle)
 		if err != nil {

@@ -13,16 +13,7 @@ import (
 )
 
 func modelsShow() *cli.Command {
-	return reader(&cli.Command{
-		Name:      "show",
-		Usage:     "what a model has learnt",
-		ArgsUsage: "STATE",
-		Description: `Shows what a model has learnt, as tables. STATE is the file state.json of a trial
-whose model has state: keep in the experiment. For example:
-
-   heddle models show runs/learning/trials/r02-wordcount-learning/state.json
-   heddle models show --json STATE | jq .tables[0].rows`,
-	}, &printed{}, func(c *cli.Context, _ *printed, args []string) error {
+	return reader("models show", &printed{}, func(c *cli.Context, _ *printed, args []string) error {
 		s, err := readState(args[0])
 		if err != nil {
 			return fmt.Errorf("%s: %w", args[0], err)

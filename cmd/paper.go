@@ -62,34 +62,7 @@ type paperOptions struct {
 }
 
 func paperCommand() *cli.Command {
-	return command(&cli.Command{
-		Name:      "paper",
-		Usage:     "a paper's figures and claims beside those of heddle, and whether the claims need the paper's method",
-		ArgsUsage: "[NAME|FOLDER [FIGURE …]]",
-		Description: `Without NAME it lists the papers. With NAME it simulates the paper's experiments on
-many seeds, read as printed, and prints results with 95 % intervals beside the
-published ones, and a verdict on each claim: holds, direction (the sign is right, but
-not the size or the whole order), fails, reversed (the opposite is shown), ceiling
-(there is no room for the effect) or not testable. Each claim is also judged with
-controls in the place of the paper's scheduler: what a control meets as well does not
-need the paper's method. FIGURE is the name of a figure, a table or a claim.
-
-What is simulated is kept in a run folder, whose path is printed: a row for each
-scheduler, setting and seed, for heddle compare and heddle runs export.
-
-With --matrix it judges the claims in many readings of the paper. For example:
-
-   heddle paper
-   heddle paper clqlmrs --quick
-   heddle paper clqlmrs fig5 table4
-   heddle paper clqlmrs --matrix --quick
-   heddle paper clqlmrs --matrix --set axes=reward,disk C2
-   heddle paper clqlmrs --reading repaired --set containers=ram --also capacity
-   heddle paper clqlmrs -o clqlmrs.html --pictures pictures
-   heddle paper new mine                          files of a paper of your own, then heddle paper ./mine
-   heddle paper clqlmrs --experiments clqlmrs     its experiment for a lab, with claims as thresholds
-   heddle paper clqlmrs --json | jq '.criteria[] | {id, verdict, neededMethod}'`,
-	}, &paperOptions{Seed: 1}, runPaper)
+	return command("paper", &paperOptions{Seed: 1}, runPaper)
 }
 
 // paperResult is what the command prints: a report or a matrix.

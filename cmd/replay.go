@@ -31,21 +31,7 @@ type replayOptions struct {
 }
 
 func replayCommand() *cli.Command {
-	return command(&cli.Command{
-		Name:      "replay",
-		Usage:     "simulate the jobs of traces, under any models",
-		ArgsUsage: "TRACE|FOLDER … [TOPOLOGY]",
-		Description: `Runs the jobs of a trace again in virtual time, at the same times and with their
-input in the same places. Traces of other tools, and folders of job histories, are
-imported with the defaults of heddle trace import, with a TOPOLOGY if one is named.
-Tasks take as long as recorded or, with a calibration, as long as they would take on the
-node where they run now. Seeds and models run in parallel, which does not change the
-result. For example:
-
-   heddle replay --model yarn --model delay --model acl --seed 1 --seed 2 run.heddle
-   heddle replay --calibrate --calibration lab.json RUN/trials/*/trace.heddle
-   heddle replay --calibration lab.json --model fifo --nodes 40 --racks 4 --json run.heddle`,
-	}, &replayOptions{ReplayPlan: experiment.DefaultReplayPlan()}, runReplay)
+	return command("replay", &replayOptions{ReplayPlan: experiment.DefaultReplayPlan()}, runReplay)
 }
 
 func runReplay(c *cli.Context, o *replayOptions, files []string) (err error) {

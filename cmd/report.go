@@ -24,22 +24,7 @@ type reportOptions struct {
 }
 
 func reportCommand() *cli.Command {
-	return reader(&cli.Command{
-		Name:      "report",
-		Usage:     "one page of runs and traces, for a browser",
-		ArgsUsage: "RUN|TRACE [RUN …]",
-		Description: `Writes one HTML file that needs no network: which model was faster and whether the
-repeats tell it, thresholds, differences, distributions, jobs, and where all of it is
-from. A RUN is the name of a run folder below --runs, or the path of one. A TRACE is a
-file in any format that heddle trace import reads, or a folder of job histories; beside
-runs it is what they replay.
-Trials that were measured are replayed too, to show how far predictions are from them.
-For example:
-
-   heddle report RUN-FOLDER
-   heddle report -o page.html --metric makespan --metric cacheLocal RUN-FOLDER
-   heddle report -o day.html RUN-FOLDER job-trace.json.gz`,
-	}, &reportOptions{}, runReport)
+	return reader("report", &reportOptions{}, runReport)
 }
 
 // mostPageBytes is how large a page is without a warning.

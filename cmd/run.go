@@ -44,52 +44,7 @@ type simulation struct {
 }
 
 func runCommand() *cli.Command {
-	return command(&cli.Command{
-		Name:      "run",
-		Usage:     "run an experiment on a cluster and capture it, or simulate it",
-		ArgsUsage: "[EXPERIMENT.yaml]",
-		Description: `Runs every workload of the experiment under every model, repeated. Results go to a
-run folder, whose path is printed. Warm-ups run first and are in no result. --resume
-continues an interrupted run, on the cluster or in virtual time as it began: warm-ups and
-the interrupted trial run again; the files of its last try are kept until it is done. For
-example:
-
-   heddle run --new first.yaml
-   heddle lab up
-   heddle run first.yaml
-   heddle run --resume RUN-FOLDER
-
-With --simulate the same trials run in virtual time, on the machines that a cluster
-file describes (machines:): that of --cluster, the experiment's, that of the run given
-with --calibration, or else always the same four nodes. Which lab there is makes no
-difference. Warm-ups are skipped. Trials are simulated on all cores, which does not change
-the results. Task times are those of a calibration, or typical ones, and differ between
-repeats as measured ones do:
-
-   heddle run --simulate --calibration RUN-FOLDER first.yaml
-
-With --emulate they run under a real, unmodified ResourceManager, on emulated nodes of the
-same description: NodeManagers and MapReduce masters are in heddle, a thousand are few.
-Tasks are timers. Each lasts as long as in the simulation under the cluster's own scheduler,
-whichever node it is on. It shows what YARN's schedulers and heddle's steering do at that
-size, in real time. It needs Linux and Java, and no root:
-
-   heddle run --emulate --cluster large.yaml first.yaml
-
-With --dry-run nothing runs on the cluster. It prints the trials, how long they would
-take, and how many repeats would tell a difference of --tell, by the spread of the
-repeats of a run like it, or else of a simulation:
-
-   heddle run --dry-run --like RUN-FOLDER --tell 3% first.yaml
-
-The page of heddle report is in the run folder as report.html, and is written anew after
-each trial. While the run goes on, a browser that shows it loads it anew by itself. To see
-the page of another machine, copy it, or forward a port of any file server by ssh.
-
-Where the experiment has thresholds, each is printed at the end as met, missed, or
-cannot tell where the repeats are too few. If one is not met, the exit code is 4;
-'cannotTell: pass' among the thresholds has those pass that the repeats cannot tell.`,
-	}, &runOptions{Tell: "5%", Metric: "makespan"}, func(c *cli.Context, o *runOptions, files []string) error {
+	return command("run", &runOptions{Tell: "5%", Metric: "makespan"}, func(c *cli.Context, o *runOptions, files []string) error {
 		x := &experiment.Options{
 			Name: o.RunName, Resume: o.Resume, Unverified: o.Unverified, RecordObservations: o.Record, OthersCores: o.Others,
 			Command: os.Args,

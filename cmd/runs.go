@@ -21,17 +21,7 @@ import (
 )
 
 func runsCommand() *cli.Command {
-	return &cli.Command{
-		Name:  "runs",
-		Usage: "run folders: list, show, export and remove them",
-		Description: `A RUN is the name of a run folder below --runs, or the path of one. For example:
-
-   heddle runs list
-   heddle runs show 20261121-153601-first
-   heddle runs export -o trials.parquet 20261121-153601-first
-   heddle runs rm --yes 20261121-153601-first`,
-		Subcommands: []*cli.Command{runsList(), runsShow(), runsExport(), runsRemove()},
-	}
+	return parent("runs", runsList(), runsShow(), runsExport(), runsRemove())
 }
 
 type listOptions struct {
@@ -40,14 +30,7 @@ type listOptions struct {
 }
 
 func runsList() *cli.Command {
-	return command(&cli.Command{
-		Name:  "list",
-		Usage: "what runs there are, the latest first",
-		Description: `For example:
-
-   heddle runs list
-   heddle runs list --runs runs --json | jq -r '.[] | select(.state != "finished") | .name'`,
-	}, &listOptions{}, func(c *cli.Context, o *listOptions, _ []string) error {
+	return command("runs list", &listOptions{}, func(c *cli.Context, o *listOptions, _ []string) error {
 		root, err := runsRoot(o.Runs)
 		if err != nil {
 			return err
@@ -89,15 +72,7 @@ type runShowOptions struct {
 }
 
 func runsShow() *cli.Command {
-	return reader(&cli.Command{
-		Name:      "show",
-		Usage:     "a run's manifest, and a row per trial",
-		ArgsUsage: "RUN",
-		Description: `For example:
-
-   heddle runs show 20261121-153601-first
-   heddle runs show runs/first --json | jq .manifest.versions`,
-	}, &runShowOptions{}, func(c *cli.Context, o *runShowOptions, args []string) error {
+	return reader("runs show", &runShowOptions{}, func(c *cli.Context, o *runShowOptions, args []string) error {
 		found, err := openRuns(o.Runs, args)
 		if err != nil {
 			return err
@@ -118,16 +93,7 @@ type removeOptions struct {
 }
 
 func runsRemove() *cli.Command {
-	return command(&cli.Command{
-		Name:      "rm",
-		Usage:     "remove runs with their folders",
-		ArgsUsage: "RUN [RUN …]",
-		Description: `Asks first on a terminal; elsewhere --yes is needed. If a process works on one of
-the runs, none is removed. For example:
-
-   heddle runs rm 20261121-153601-first
-   heddle runs list --json | jq -r '.[] | select(.state == "failed") | .name' | xargs heddle runs rm --yes`,
-	}, &removeOptions{}, removeRuns)
+	return command("runs rm", &removeOptions{}, removeRuns)
 }
 
 func removeRuns(c *cli.Context, o *removeOptions, args []string) error {

@@ -21,23 +21,7 @@ type exportOptions struct {
 }
 
 func runsExport() *cli.Command {
-	return reader(&cli.Command{
-		Name:      "export",
-		Usage:     "write runs as one table for pandas, R, DuckDB or a spreadsheet",
-		ArgsUsage: "RUN [RUN …]",
-		Description: `Writes a row for each finished trial, or each job or task attempt of the trials; no
-warm-ups. The end of FILE's name says the format: .parquet or .csv. The first columns say
-whose row it is: run, workload, model, parameters (of the model), repeat, seed, world
-(cluster or simulated), trial. What is not known is null in Parquet and empty in CSV. A
-Parquet file explains its columns: in pandas DataFrame.attrs, in DuckDB
-parquet_kv_metadata. For example:
-
-   heddle runs export -o trials.parquet 20261121-153601-first
-   heddle runs export --rows jobs -o jobs.csv runs/first runs/second
-   heddle runs export --rows attempts -o attempts.parquet runs/first
-
-` + columnLines(),
-	}, &exportOptions{Rows: export.Trials}, exportRuns)
+	return reader("runs export", &exportOptions{Rows: export.Trials}, exportRuns)
 }
 
 func exportRuns(_ *cli.Context, o *exportOptions, args []string) error {

@@ -20,21 +20,7 @@ type sweepOptions struct {
 }
 
 func sweepCommand() *cli.Command {
-	return command(&cli.Command{
-		Name:      "sweep",
-		Usage:     "many replays: traces, models, parameters, clusters and seeds",
-		ArgsUsage: "[SWEEP.yaml]",
-		Description: `Replays the traces of a sweep file under each of its settings, on all cores, and prints
-each setting's figures with their intervals. Results go to a run folder one by one:
-a sweep that was ended is continued with --resume, or with the same command and
---run-name. The digest is that of all results; it does not depend on the order in which
-they were computed. For example:
-
-   heddle sweep --dry-run sweep.yaml
-   heddle sweep --run-name night sweep.yaml
-   heddle sweep --resume RUN-FOLDER
-   heddle compare --where 'model~^delay' RUN-FOLDER`,
-	}, &sweepOptions{}, runSweep)
+	return command("sweep", &sweepOptions{}, runSweep)
 }
 
 func runSweep(c *cli.Context, o *sweepOptions, files []string) error {

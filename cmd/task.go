@@ -11,16 +11,8 @@ import (
 // taskCommand is what the tasks of heddle's own Hadoop jobs run. It is hidden,
 // since only Hadoop Streaming calls it.
 func taskCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "task",
-		Usage:       "a map or reduce of a Hadoop Streaming job that heddle submitted",
-		Hidden:      true,
-		Description: "Hadoop Streaming runs this, in a folder with the job's spec. It is of no use elsewhere.",
-		Subcommands: []*cli.Command{
-			command(&cli.Command{Name: "map", Usage: "run a map"}, &struct{}{}, runTask(synthetic.Map)),
-			command(&cli.Command{Name: "reduce", Usage: "run a reduce"}, &struct{}{}, runTask(synthetic.Reduce)),
-		},
-	}
+	return parent("task", command("task map", &struct{}{}, runTask(synthetic.Map)),
+		command("task reduce", &struct{}{}, runTask(synthetic.Reduce)))
 }
 
 func runTask(run func(*synthetic.Spec, int, synthetic.Streams) error) func(*cli.Context, *struct{}, []string) error {

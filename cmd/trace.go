@@ -33,43 +33,13 @@ type (
 )
 
 func traceCommand() *cli.Command {
-	return &cli.Command{
-		Name:  "trace",
-		Usage: "look into traces, say why tasks ran where they did, check, repair, cut, import and export them",
-		Description: `A TRACE is a trace file or its export in JSON Lines. For example:
-
-   heddle trace info run.trace
-   heddle trace check --json run.trace
-   heddle trace export --jsonl run.trace | jq 'select(.kind == "attemptStarted")'`,
-		Subcommands: []*cli.Command{
-			reader(&cli.Command{
-				Name: "info", Usage: "jobs, tasks, locality, phases and node use in figures", ArgsUsage: "TRACE",
-				Description: "For example:\n\n   heddle trace info runs/first/trials/r01-wordcount-yarn/trace.heddle",
-			}, &printed{}, withTrace(traceInfo)),
-			traceWhy(),
-			reader(&cli.Command{
-				Name: "check", ArgsUsage: "TRACE",
-				Usage:       "read every byte; say what is damaged, cannot be, or contradicts itself; code 1 for the first two",
-				Description: "For example:\n\n   heddle trace check day.trace",
-			}, &asJSON{}, withTrace(traceCheck)),
-			reader(&cli.Command{
-				Name: "repair", Usage: "keep what is whole of a damaged trace", ArgsUsage: "TRACE",
-				Description: `Writes a new file (TRACE.repaired unless --output says otherwise); TRACE stays as it is. Of the
-trace.heddle.part that a killed trial leaves it makes a trace with the histories of the jobs that had ended. For
-example:
-
-   heddle trace repair -o mended.trace runs/first/trials/r02-wordcount-yarn.partial/trace.heddle.part`,
-			}, &copyOptions{}, withTrace(traceRepair)),
-			reader(&cli.Command{
-				Name: "cut", Usage: "copy some jobs of a trace", ArgsUsage: "TRACE",
-				Description: `Keeps whole jobs, and what is known of nodes and blocks up to their end. For example:
-
-   heddle trace cut --from 10m --to 20m -o piece.trace run.trace`,
-			}, &cutOptions{}, withTrace(traceCut)),
-			traceImport(),
-			traceExport(),
-		},
-	}
+	return parent("trace", reader("trace info", &printed{}, withTrace(traceInfo)),
+		traceWhy(),
+		reader("trace check", &asJSON{}, withTrace(traceCheck)),
+		reader("trace repair", &copyOptions{}, withTrace(traceRepair)),
+		reader("trace cut", &cutOptions{}, withTrace(traceCut)),
+		traceImport(),
+		traceExport())
 }
 
 // fileInfo is what "heddle trace info" prints as JSON.

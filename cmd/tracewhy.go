@@ -14,24 +14,7 @@ import (
 )
 
 func traceWhy() *cli.Command {
-	return reader(&cli.Command{
-		Name: "why", Usage: "why a task ran where it ran", ArgsUsage: "TRACE TASK",
-		Description: `Says of each attempt of a task how near its node was to its input, which nodes were
-nearer and whether they were full, and what the scheduler model saw when it decided.
-TASK is the id of a task or an attempt as Hadoop writes it, or a job and a letter with
-the task's number: the job may be its id or the last number of it, and may be left
-out if there is only one. A task of Spark is a stage and a number, such as s4/t2. For
-example:
-
-   heddle trace why run.trace task_1795236380513_0001_m_000007
-   heddle trace why run.trace 1/m7
-   heddle trace why run.trace job_1795236380513_0001/r0 --json
-
-Traces of steered and simulated runs say what the model saw, unless the experiment has
-the key reasons: false; "heddle replay --reasons --out FILE" writes such a trace too. For
-others, such as imports and runs under YARN's own scheduler, it is told from where tasks
-ran, and what is not known is said.`,
-	}, &asJSON{}, explainTask)
+	return reader("trace why", &asJSON{}, explainTask)
 }
 
 // whyAnswer is what "heddle trace why" prints of an attempt as JSON.
