@@ -71,23 +71,84 @@ func writeTable(e *format.Export) (n int, err error) {
 	return n, err
 }
 
-var sampleColumns = []table.Column[traces.NodeSample]{
-	table.Number("at_ms", "time of the sample", func(s *traces.NodeSample) float64 { return ms(s.T) }),
-	table.Text("node", "name of the node", func(s *traces.NodeSample) string { return string(s.Node) }),
-	table.Number("cpu_user_cores", "cores busy with programs", func(s *traces.NodeSample) float64 { return known(s.CPUUser) }),
-	table.Number("cpu_system_cores", "cores busy with the kernel", func(s *traces.NodeSample) float64 { return known(s.CPUSystem) }),
-	table.Number("cpu_iowait_cores", "idle cores while a disk was waited for",
-		func(s *traces.NodeSample) float64 { return known(s.CPUIOWait) }),
-	table.Whole("memory_used_bytes", "memory in use", func(s *traces.NodeSample) int64 { return s.MemoryUsedBytes }),
-	table.Number("disk_read_bytes_per_sec", "rate of reads of all disks",
-		func(s *traces.NodeSample) float64 { return known(s.DiskReadBytesPerSec) }),
-	table.Number("disk_write_bytes_per_sec", "rate of writes of all disks",
-		func(s *traces.NodeSample) float64 { return known(s.DiskWriteBytesPerSec) }),
-	table.Number("net_received_bytes_per_sec", "rate received by all interfaces",
-		func(s *traces.NodeSample) float64 { return known(s.NetRecvBytesPerSec) }),
-	table.Number("net_sent_bytes_per_sec", "rate sent by all interfaces",
-		func(s *traces.NodeSample) float64 { return known(s.NetSentBytesPerSec) }),
-	table.Whole("containers", "containers that ran", func(s *traces.NodeSample) int32 { return s.ContainersRunning }),
+var sampleColumns = columns[traces.NodeSample](`
+at_ms T time of the sample
+node Node name of the node
+cpu_user_cores CPUUser cores busy with programs
+cpu_system_cores CPUSystem cores busy with the kernel
+cpu_iowait_cores CPUIOWait idle cores while a disk was waited for
+memory_used_bytes MemoryUsedBytes memory in use
+disk_read_bytes_per_sec DiskReadBytesPerSec rate of reads of all disks
+disk_write_bytes_per_sec DiskWriteBytesPerSec rate of writes of all disks
+net_received_bytes_per_sec NetRecvBytesPerSec rate received by all interfaces
+net_sent_bytes_per_sec NetSentBytesPerSec rate sent by all interfaces
+containers ContainersRunning containers that ran
+`)
+
+// columns makes columns of lines "NAME FIELD what it is". The type of the field of the row, which
+// may be one of a field, says what the column holds; a question mark behind it means that 0 is not
+// known. A line of a name alone is the column of this name among own.
+func columns[R any](lines string, own ...table.Column[R]) (list []table.Column[R]) {
+	for line := range strings.SplitSeq(strings.Trim(lines, "\n"), "\n") {
+		name, line, _ := strings.Cut(line, " ")
+		path, text, ok := strings.Cut(line, " ")
+		if !ok {
+			list = append(list, own[slices.IndexFunc(own, func(c table.Column[R]) bool { return c.Name == name })])
+			continue
+		}
+		path, maybe := strings.CutSuffix(path, "?")
+		t, steps := reflect.TypeFor[R](), [][]int(nil)
+		for field := range strings.SplitSeq(path, ".") {
+			if t.Kind() == reflect.Pointer {
+				t = t.Elem()
+			}
+			f, known := t.FieldByName(field)
+			if !known {
+				panic("parquet: no field " + path)
+			}
+			t, steps = f.Type, append(steps, f.Index)
+		}
+		list = append(list, column(name, text, t, maybe, func(r *R) reflect.Value {
+			v := reflect.ValueOf(r)
+			for _, index := range steps {
+				v = reflect.Indirect(v).FieldByIndex(index)
+			}
+			return v
+		}))
+	}
+	return list
+}
+
+// column makes a column of a field of type t, in ms of a time. maybe says that 0 is not known.
+func column[R any](name, text string, t reflect.Type, maybe bool, of func(*R) reflect.Value) table.Column[R] {
+	switch {
+	case t == reflect.TypeFor[traces.Time]():
+		return table.Number(name, text, func(r *R) float64 {
+			if t := traces.Time(of(r).Int()); t != never && (t != 0 || !maybe) {
+				return ms(t)
+			}
+			return math.NaN()
+		})
+	case t.Implements(reflect.TypeFor[fmt.Stringer]()):
+		return table.Text(name, text, func(r *R) string { return of(r).Interface().(fmt.Stringer).String() })
+	case t.Kind() == reflect.Bool:
+		return table.Flag(name, text, func(r *R) bool { return of(r).Bool() })
+	case t.Kind() == reflect.Float64: // below 0 it is not known
+		return table.Number(name, text, func(r *R) float64 {
+			if x := of(r).Float(); x >= 0 {
+				return x
+			}
+			return math.NaN()
+		})
+	case t.Kind() == reflect.Int32 || t.Kind() == reflect.Int64:
+		return table.Whole(name, text, func(r *R) int64 {
+			if n := of(r).Int(); n != 0 || !maybe {
+				return n
+			}
+			return -1
+		})
+	}
+	return table.Text(name, text, func(r *R) string { return of(r).String() })
 }
 
 // eventRows gives the events of one kind.
@@ -106,47 +167,50 @@ func eventRows[R any](e *format.Export) table.Rows[R] {
 
 // writeEvents writes a table whose columns are the fields of a kind of event, with times in ms.
 func writeEvents[R any](e *format.Export, n *int) error {
-	var columns []table.Column[R]
+	var list []table.Column[R]
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[R]()) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		text := "the key " + name + " of the events"
 		of := func(r *R) reflect.Value { return reflect.ValueOf(r).Elem().FieldByIndex(f.Index) }
-		switch {
+		switch kind := f.Type.Kind(); {
 		case f.Anonymous:
 		case f.Type == reflect.TypeFor[traces.Time]():
-			columns = append(columns, table.Number(name+"_ms", text+", from the run's start; null if it is not known", func(r *R) float64 {
-				if t := traces.Time(of(r).Int()); t != 0 || name == "t" {
-					return ms(t)
-				}
-				return math.NaN()
-			}))
-		case f.Type.Kind() == reflect.Int32 || f.Type.Kind() == reflect.Int64:
-			columns = append(columns, table.Whole(name, text, func(r *R) int64 { return of(r).Int() }))
-		case f.Type.Kind() == reflect.Bool:
-			columns = append(columns, table.Flag(name, text, func(r *R) bool { return of(r).Bool() }))
+			list = append(list, column(name+"_ms", text+", from the run's start; null if it is not known", f.Type, name != "t", of))
+		case kind == reflect.Int32, kind == reflect.Int64, kind == reflect.Bool:
+			list = append(list, column(name, text, f.Type, false, of))
 		default:
-			columns = append(columns, table.Text(name, text, func(r *R) string { return strings.Trim(fmt.Sprint(of(r)), "[]") }))
+			list = append(list, table.Text(name, text, func(r *R) string { return strings.Trim(fmt.Sprint(of(r)), "[]") }))
 		}
 	}
-	return table.WriteParquet(e.Out, columns, counted(eventRows[R](e), n))
+	return table.WriteParquet(e.Out, list, counted(eventRows[R](e), n))
 }
 
 // decision is a scheduler model's decision, with what became of it.
 type decision struct {
 	traces.Decision
-	end traces.Actuation
+	End traces.Actuation
 }
 
-var decisionColumns = []table.Column[decision]{
-	table.Whole("decision", "number of the decision", func(d *decision) int64 { return d.ID }),
-	table.Number("at_ms", "time at which the model decided", func(d *decision) float64 { return ms(d.T) }),
-	table.Text("job", "id of the job", func(d *decision) string { return string(d.Job) }),
-	table.Text("kind", "kind of the task: map or reduce", func(d *decision) string { return d.What.String() }),
-	table.Text("node", "name of the node", func(d *decision) string { return string(d.Node) }),
-	table.Whole("task", "index of the task that the model chose; null for any", func(d *decision) int32 { return d.TaskIndex }),
-	table.Whole("predicted_task", "index of the map that was expected to start", func(d *decision) int32 { return d.BindIndex }),
-	table.Text("reason", "the model's reason", func(d *decision) string { return d.Reason }),
-	table.Text("values", "names and numbers that the model says of it", func(d *decision) string { return d.Values }),
+var decisionColumns = columns(`
+decision ID number of the decision
+at_ms T time at which the model decided
+job Job id of the job
+kind What kind of the task: map or reduce
+node Node name of the node
+task TaskIndex index of the task that the model chose; null for any
+predicted_task BindIndex index of the map that was expected to start
+reason Reason the model's reason
+values Values names and numbers that the model says of it
+candidates
+passed_jobs
+waited
+wait_limit
+wait_unit
+outcome End.Outcome what became of it: honoured, surplus, unused, none or cancelled
+asked_ms End.AskedAt time at which the cluster was asked
+granted_ms End.GrantedAt? time at which the container was seen
+bound_task
+`,
 	table.Text("candidates", "nodes nearer to the map's input, each with free, full or down, and for how many ms", func(d *decision) string {
 		var nodes []string
 		for _, c := range d.saw().Candidates {
@@ -167,21 +231,16 @@ var decisionColumns = []table.Column[decision]{
 		}
 		return d.saw().WaitUnit.String()
 	}),
-	table.Text("outcome", "what became of it: honoured, surplus, unused, none or cancelled",
-		func(d *decision) string { return d.end.Outcome }),
-	table.Number("asked_ms", "time at which the cluster was asked", func(d *decision) float64 { return ms(d.end.AskedAt) }),
-	table.Number("granted_ms", "time at which the container was seen", func(d *decision) float64 { return phase(d.end.GrantedAt) }),
 	table.Whole("bound_task", "index of the task that ran", func(d *decision) int32 {
-		if d.end.Bound.Job == "" {
+		if d.End.Bound.Job == "" {
 			return -1
 		}
-		return d.end.Bound.Index
-	}),
-}
+		return d.End.Bound.Index
+	}))
 
 // decisionOf copies a decision of which the outcome is not known.
 func decisionOf(e *traces.Decision) *decision {
-	d := &decision{Decision: *e, end: traces.Actuation{AskedAt: never}}
+	d := &decision{Decision: *e, End: traces.Actuation{AskedAt: never}}
 	if e.Seen != nil {
 		seen := *e.Seen
 		seen.Candidates, seen.Passed = slices.Clone(seen.Candidates), slices.Clone(seen.Passed)
@@ -204,7 +263,7 @@ func decisionRows(e *format.Export) table.Rows[decision] {
 				if d == nil {
 					continue
 				}
-				d.end = *event
+				d.End = *event
 				delete(pending, event.Decision)
 				if err := add(d); err != nil {
 					return err
@@ -245,21 +304,4 @@ func ms(t traces.Time) float64 {
 		return math.NaN()
 	}
 	return float64(t) / 1e6
-}
-
-// phase returns the time of the end of a phase of an attempt (map, shuffle, sort),
-// or NaN for the time 0, which means "not reported".
-func phase(t traces.Time) float64 {
-	if t == 0 {
-		return math.NaN()
-	}
-	return ms(t)
-}
-
-// known returns x, or NaN for a negative x, which means "not known".
-func known(x float64) float64 {
-	if x < 0 {
-		return math.NaN()
-	}
-	return x
 }
