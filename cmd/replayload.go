@@ -93,7 +93,11 @@ func loadTrace(
 		t, counts, err = recorded.ReadBrief(path, r, also)
 		figures.AddCounted(counts.Schedule, counts.Maps)
 	} else {
-		t, err = recorded.Read(path, r, func(e traces.Event) { also(e, false) })
+		read := recorded.Read
+		if o.Against != "" && o.Calibration == "" {
+			read = recorded.ReadContainers
+		}
+		t, err = read(path, r, func(e traces.Event) { also(e, false) })
 	}
 	if err != nil {
 		return nil, nil, err

@@ -6,7 +6,8 @@ import "errors"
 // jobs of MapReduce.
 var ErrSpark = errors.New(
 	"it has applications of Spark, which are not simulated, nor held by formats for MapReduce: heddle trace info, explain and report " +
-		"show them; \"heddle trace cut --job ID\" copies jobs of MapReduce, without the room that Spark took beside them",
+		"show them, replay --queues FILE --against FILE has their executors as containers; \"heddle trace cut --job ID\" copies " +
+		"jobs of MapReduce, without the room that Spark took beside them",
 )
 
 // SparkLocality is how near to its data a task of Spark ran, as its driver counts.
@@ -55,6 +56,9 @@ type SparkApplication struct {
 	AMContainer string `json:"amContainer,omitempty" file:"text"`
 	// Settings are those that say where and how tasks run, each KEY=VALUE.
 	Settings []string `json:"settings,omitempty"`
+	// AMMemoryBytes is the container of the ApplicationMaster on YARN, and AMNode where it ran in client mode.
+	AMMemoryBytes int64 `json:"amMemoryBytes,omitempty" file:"later"`
+	AMNode        Node  `json:"amNode,omitempty" file:"later"`
 }
 
 // SparkQuery is an execution of a query of Spark SQL.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"heddle/harness/compare"
 	"heddle/harness/doc"
@@ -24,6 +25,7 @@ type LeftOut struct {
 	Lines []string `json:"lines"`
 
 	total state.Resource // of all nodes
+	spark map[traces.JobID][]int64
 }
 
 // mostlyHeld is the share, in percent, from which on what is left out is taken not to decide
@@ -42,11 +44,12 @@ type Cluster struct {
 
 // NewLeftOut says what is left out of a trace, replayed on this cluster.
 func NewLeftOut(t *recorded.Trace, c *Cluster, x *traces.ClusterFacts) LeftOut {
-	l := LeftOut{HeldPct: compare.Number(math.NaN())}
+	l := LeftOut{HeldPct: compare.Number(math.NaN()), spark: t.ExecutorAskMs}
 	for i := range x.Nodes {
 		l.total = l.total.Add(state.Resource{MemoryMB: int32(x.Nodes[i].MemoryBytes >> 20), VCores: x.Nodes[i].VCores})
 	}
 	l.held(t, c)
+	l.executors(t)
 	l.nodes(t, len(x.Nodes))
 	l.rejected(c)
 	l.chains(t, c.Chains)
@@ -91,6 +94,16 @@ func (l *LeftOut) held(t *recorded.Trace, c *Cluster) {
 	}
 	l.add("Share of the cluster's container-hours that these jobs had: not known. What else ran (Spark, Tez, services) is not simulated, so " +
 		"no difference of waits is called shown; --applications FILE (the ResourceManager's /ws/v1/cluster/apps) or --others PERCENT tells it.")
+}
+
+// executors says what applications of Spark are taken for.
+func (l *LeftOut) executors(t *recorded.Trace) {
+	if n := len(l.spark); n > 0 {
+		l.add("Tasks of Spark: none is predicted. Marked rows have %s, each a master and executors, containers of their recorded sizes that "+
+			"live as long as recorded. Event logs do not say when an executor was asked for: as many as Spark asks for first come with the master, "+
+			"others %v before they registered (the shortest start of one seen, or 30 s).",
+			printable.Count(n, "application"), time.Duration(t.Launch).Round(time.Second/10))
+	}
 }
 
 func percent(x compare.Number) string { return doc.Fixed(float64(x), 0, "%").String() }
@@ -157,7 +170,9 @@ func (l *LeftOut) sizes(t *recorded.Trace) {
 		text string
 		of   func(j *recorded.Job) bool
 	}{
-		{"size of containers, taken as 1024 MB and one core", func(j *recorded.Job) bool { return j.MapMemoryBytes <= 0 && j.Maps > 0 }},
+		{"size of containers, taken as 1024 MB and one core", func(j *recorded.Job) bool {
+			return j.MapMemoryBytes <= 0 && j.Maps > 0 || j.ReduceMemoryBytes <= 0 && l.spark[j.Job] != nil
+		}},
 		{"size of the ApplicationMaster, without which limits on ApplicationMasters do not act", func(j *recorded.Job) bool {
 			return j.AMMemoryBytes <= 0
 		}},

@@ -109,6 +109,14 @@ func name(g *Group) string {
 	return cmp.Or(g.Name, map[string]string{"": "all jobs"}[g.By], "(not named)")
 }
 
+// marked is the group's name, with a mark if it has applications of Spark.
+func marked(g *Group) string {
+	if g.Spark == 0 {
+		return name(g)
+	}
+	return fmt.Sprintf("%s (%d of Spark)", name(g), g.Spark)
+}
+
 func names(list []*Group) string {
 	var all []string
 	for _, g := range list {
@@ -200,7 +208,7 @@ func (r *Report) table(n int, p *measure.Property) *doc.Table {
 	for _, g := range append(r.of(measure.ByQueue), r.Groups[0]) {
 		c := g.changes()[n]
 		for i := range c.Parts {
-			row := []any{name(g), c.Jobs, c.Longer, c.Shorter}
+			row := []any{marked(g), c.Jobs, c.Longer, c.Shorter}
 			if i > 0 {
 				row = []any{"", "", "", ""}
 			}
@@ -232,7 +240,7 @@ func (r *Report) useTable() *doc.Table {
 	list := append(r.of(measure.ByQueue), r.Groups[0])
 	rows := make([][]any, len(list))
 	for i, g := range list {
-		rows[i] = []any{name(g)}
+		rows[i] = []any{marked(g)}
 	}
 	for _, c := range []struct {
 		name, unit string
@@ -300,7 +308,7 @@ func (r *Report) users() doc.Part {
 	slices.SortStableFunc(list, func(a, b *Group) int { return cmp.Compare(b.Jobs, a.Jobs) })
 	t := doc.NewTable("waits of users", r.columns("user", "jobs")...)
 	for _, g := range list[:min(len(list), mostUsers)] {
-		t.Add(append([]any{name(g), g.Jobs}, g.Waiting.Parts[part].cells("s", r.recorded())...)...)
+		t.Add(append([]any{marked(g), g.Jobs}, g.Waiting.Parts[part].cells("s", r.recorded())...)...)
 	}
 	return t
 }

@@ -46,6 +46,7 @@ type Group struct {
 	By         string `json:"by,omitempty"`
 	Name       string `json:"name,omitempty"`
 	Jobs       int    `json:"jobs"`
+	Spark      int    `json:"spark,omitempty"` // of Jobs, applications of Spark
 	Old        Totals `json:"against"`
 	New        Totals `json:"queues"`
 	Waiting    Change `json:"waiting"`
@@ -155,6 +156,9 @@ func New(old, new Side, recorded *measure.Figures, left LeftOut) (*Report, error
 			}
 			for _, g := range []*grouped{all, of(measure.ByQueue, r.queue(a[k].Queue)), of(byUser, a[k].User)} {
 				g.add(p, a[k], b[k])
+				if left.spark[a[k].ID] != nil {
+					g.Spark++
+				}
 			}
 		}
 	}
@@ -279,7 +283,7 @@ func (r *Report) finish(groups map[[2]string]*grouped, old, new []*measure.Figur
 	r.Groups = slices.DeleteFunc(r.Groups, func(g *Group) bool { return len(groups[[2]string{g.By, g.Name}].pairs) == 0 })
 	for _, g := range r.Groups {
 		x, seeds := groups[[2]string{g.By, g.Name}], float64(r.Seeds)
-		g.Jobs = len(x.pairs) / r.Seeds
+		g.Jobs, g.Spark = len(x.pairs)/r.Seeds, g.Spark/r.Seeds
 		for i, t := range []*Totals{&g.Old, &g.New} {
 			for _, v := range []*float64{&t.Refused, &t.NotSucceeded, &t.Missed, &t.Killed} {
 				*v /= seeds

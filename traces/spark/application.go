@@ -188,11 +188,23 @@ func (a *application) configured(e *event) error {
 		a.Queue = "default"
 	}
 	if a.memory[0] == 0 { // before Spark 3
-		heap := mib(cmp.Or(e.Settings["spark.executor.memory"], "1g"))
-		overhead := mib(cmp.Or(e.Settings["spark.executor.memoryOverhead"], e.Settings["spark.yarn.executor.memoryOverhead"]))
-		a.memory[0] = (heap + cmp.Or(overhead, max(384, heap/10))) << 20
+		a.memory[0] = a.container("executor", "1g")
+	}
+	switch master := e.Settings["spark.master"]; {
+	case !strings.HasPrefix(master, "yarn"):
+	case master == "yarn-cluster", e.Settings["spark.submit.deployMode"] == "cluster":
+		a.AMMemoryBytes = a.container("driver", "1g")
+	default:
+		a.AMMemoryBytes = a.container("yarn.am", "512m")
 	}
 	return nil
+}
+
+// container returns the memory of a container by the settings of what runs in it, in bytes.
+func (a *application) container(of, usual string) int64 {
+	heap := mib(cmp.Or(a.settings["spark."+of+".memory"], usual))
+	overhead := mib(cmp.Or(a.settings["spark."+of+".memoryOverhead"], a.settings["spark.yarn."+of+".memoryOverhead"]))
+	return (heap + cmp.Or(overhead, max(384, heap/10))) << 20
 }
 
 // mib returns a size of Spark's, such as 512m or 2G, in MiB; without a unit it is in MiB.
@@ -239,13 +251,15 @@ func (a *application) applicationEnded(e *event) error {
 	return nil
 }
 
-var container = regexp.MustCompile(`container_[0-9a-z_]+`)
+var containerID = regexp.MustCompile(`container_[0-9a-z_]+`)
 
 // processAdded takes the ApplicationMaster of an application in client mode into account.
 func (a *application) processAdded(e *event) error {
 	if e.ProcessID == "yarn-am" {
 		a.AMStart = a.time(e.Time)
-		a.AMContainer = container.FindString(first(e.Process.Logs))
+		a.AMContainer = containerID.FindString(first(e.Process.Logs))
+		host, _, _ := strings.Cut(e.Process.Host, ":")
+		a.AMNode = traces.Node(a.Racks.Name(host))
 	}
 	return nil
 }
@@ -263,7 +277,7 @@ func (a *application) executorAdded(e *event) error {
 	x := &traces.SparkExecutor{
 		T: a.time(e.Timestamp), App: a.App, Executor: e.Executor, Node: traces.Node(a.Racks.Name(i.Host)),
 		Cores:     a.small(min(i.Cores, traces.MostCores)),
-		Container: cmp.Or(i.Attributes["CONTAINER_ID"], container.FindString(first(i.Logs))),
+		Container: cmp.Or(i.Attributes["CONTAINER_ID"], containerID.FindString(first(i.Logs))),
 	}
 	if isWorker(e.Executor) { // else the driver of a local application, which runs its tasks
 		x.MemoryBytes = cmp.Or(a.memory[i.ProfileID], a.memory[0])

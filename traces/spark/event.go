@@ -23,6 +23,7 @@ type event struct {
 	} `json:"Block Manager ID"`
 	ProcessID string `json:"processId"`
 	Process   struct {
+		Host string            `json:"hostPort"`
 		Logs map[string]string `json:"logUrlInfo"`
 	} `json:"info"`
 

@@ -9,6 +9,9 @@ import (
 // Possible finds the values in a trace that no cluster has, as Check does, for
 // commands that use the trace. Its memory does not depend on the trace.
 type Possible struct {
+	// Spark accepts applications of Spark. Without it they are an error.
+	Spark bool
+
 	n     int64 // number of the event that is being checked, counted from 1
 	count int64
 	first Finding
@@ -29,7 +32,7 @@ func NewPossible(h traces.Header) (*Possible, error) {
 // what else is impossible.
 func (p *Possible) Add(e traces.Event) error {
 	p.n++
-	if e.Kind().IsSpark() && p.err == nil {
+	if e.Kind().IsSpark() && !p.Spark && p.err == nil {
 		p.err = traces.ErrSpark
 	}
 	traces.OutOfRange(e, func(what string, text bool) {

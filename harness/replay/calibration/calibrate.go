@@ -51,14 +51,14 @@ func Fit(list []*recorded.Trace, cluster recorded.Change, fetches string, again 
 
 // FitOne fits a Calibration to one trace alone, for replays of the same trace.
 // Replays with recorded durations need only Hadoop's own costs, such as JVM starts. If
-// the trace has too many tasks to be replayed several times, as the other fits need,
-// only these costs are fitted.
+// the trace has too many tasks to be replayed several times, as the other fits need, or
+// applications of Spark, which they do not know, only these costs are fitted.
 func FitOne(t *recorded.Trace, modelled bool, again Replay) (*Calibration, error) {
 	if modelled && !workloadCost.measuredIn(t) {
 		return nil, fmt.Errorf("calibrate: trace %s: the durations of its tasks were made up, so nothing can be fitted to them; replay it "+
 			"with recorded durations, or with a calibration fitted to measured runs", t.Name)
 	}
-	if !modelled && t.Tasks() > correctable {
+	if !modelled && (t.Tasks() > correctable || len(t.ExecutorAskMs) > 0) {
 		return calibrateCosts([]*recorded.Trace{t}, recorded.Change{})
 	}
 	return Fit([]*recorded.Trace{t}, recorded.Change{}, "", again)

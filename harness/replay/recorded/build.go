@@ -24,7 +24,8 @@ type builder struct {
 	counts  counting
 	counted bool               // whether counts covers the event that was added last
 	decided map[int64]Decision // decisions whose outcome is not known yet, by ID
-	uber    map[int32]bool     // jobs whose tasks ran in the container of their ApplicationMaster
+	apps    map[traces.JobID]*application
+	uber    map[int32]bool // jobs whose tasks ran in the container of their ApplicationMaster
 }
 
 // masterContainer ends the id of the first container of an application, which YARN gives to its
@@ -103,6 +104,7 @@ func newBuilder(name string, h traces.Header) *builder {
 	return &builder{
 		Trace: t, nodeOf: map[traces.Node]nodeIndex{}, jobOf: map[traces.JobID]int32{},
 		others: map[attemptKey]*Attempt{}, blocks: map[traces.Block]*history{}, decided: map[int64]Decision{},
+		apps: map[traces.JobID]*application{},
 	}
 }
 

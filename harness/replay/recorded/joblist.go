@@ -29,7 +29,9 @@ func (t *Trace) StartUnknown() bool {
 // SlowStartUnknown reports whether a job has reduces of which it is not known when they were
 // asked for.
 func (t *Trace) SlowStartUnknown() bool {
-	return len(t.List) > 0 || slices.ContainsFunc(t.Jobs, func(j *Job) bool { return j.Reduces > 0 && t.slowStart(j) != float32(j.SlowStart) })
+	return len(t.List) > 0 || slices.ContainsFunc(t.Jobs, func(j *Job) bool {
+		return j.Maps > 0 && j.Reduces > 0 && t.slowStart(j) != float32(j.SlowStart)
+	})
 }
 
 // nextListed makes the next job of the job list. It makes the jobs one by one as they

@@ -120,7 +120,8 @@ func (m *Source) Next(x *sim.Job) bool {
 			Name: cmp.Or(j.Name, string(j.Job)), User: j.User, Queue: j.Queue, Pool: j.Pool, Priority: j.Priority,
 			Maps: int32(maps), Reduces: int32(reduces), Replicas: x.Replicas, Cached: x.Cached,
 		},
-		MapWork: Cleared(x.MapWork, maps), ReduceWork: Cleared(x.ReduceWork, reduces),
+		ReduceAskMs: m.Trace.ExecutorAskMs[j.Job],
+		MapWork:     Cleared(x.MapWork, maps), ReduceWork: Cleared(x.ReduceWork, reduces),
 	}
 	x.SetTerms(&j.Terms)
 	if x.After = m.After[j.Job]; x.After != "" {

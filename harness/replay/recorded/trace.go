@@ -48,6 +48,11 @@ type Trace struct {
 	// Unlike says in short why replays may not take as long as the recorded run did.
 	Unlike []string
 
+	// ExecutorAskMs are, by application of Spark, the times after its ApplicationMaster was up at which it
+	// asked for its executors, which are its reduces. Launch is how long before an executor registers its container started.
+	ExecutorAskMs map[traces.JobID][]int64
+	Launch        traces.Time
+
 	attempts attemptList // the task attempts that were launched, in order of their starts
 	hosts    []nodeIndex
 	nodes    []traces.Node // names of the nodes; a nodeIndex is an index into this list
@@ -198,11 +203,18 @@ func Load(path string) (*Trace, error) {
 // there and adds a warning. Each event is also given to the function also, if that is
 // not nil.
 func Read(path string, r *tracefile.Reader, also func(traces.Event)) (*Trace, error) {
-	t, _, err := read(path, r, func(e traces.Event, _ bool) {
+	t, _, err := read(path, r, false, func(e traces.Event, _ bool) {
 		if also != nil {
 			also(e)
 		}
 	})
+	return t, err
+}
+
+// ReadContainers reads a trace as Read does, and takes an application of Spark for a job whose
+// reduces are its executors. The function also gets the events of that job instead of Spark's.
+func ReadContainers(path string, r *tracefile.Reader, also func(traces.Event)) (*Trace, error) {
+	t, _, err := read(path, r, true, func(e traces.Event, _ bool) { also(e) })
 	return t, err
 }
 
@@ -215,18 +227,23 @@ func ReadBrief(path string, r *tracefile.Reader, also func(e traces.Event, count
 	if r.Header().Origin != traces.Measured {
 		r.Skip(traces.KindDecision, traces.KindActuation)
 	}
-	return read(path, r, also)
+	return read(path, r, false, also)
 }
 
-func read(path string, r *tracefile.Reader, also func(e traces.Event, counted bool)) (*Trace, Counts, error) {
+func read(path string, r *tracefile.Reader, spark bool, also func(e traces.Event, counted bool)) (*Trace, Counts, error) {
 	possible, err := tracefile.NewPossible(r.Header())
 	if err != nil {
 		return nil, Counts{}, fmt.Errorf("load trace %s: %w", path, err)
 	}
+	possible.Spark = spark
 	b := newBuilder(path, r.Header())
 	for r.Next() {
 		e := r.Event()
 		err := possible.Add(e)
+		if err == nil && e.Kind().IsSpark() {
+			b.spark(e)
+			continue
+		}
 		if err == nil {
 			err = b.add(e)
 		}
@@ -234,6 +251,9 @@ func read(path string, r *tracefile.Reader, also func(e traces.Event, counted bo
 			return nil, Counts{}, fmt.Errorf("load trace %s: %w", path, err)
 		}
 		also(e, b.counted)
+	}
+	if err := b.applications(also); err != nil {
+		return nil, Counts{}, fmt.Errorf("load trace %s: %w", path, err)
 	}
 	if text := possible.Warning(); text != "" {
 		b.warn("%s", text)

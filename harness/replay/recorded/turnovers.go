@@ -21,7 +21,9 @@ import (
 func (t *Trace) Turnovers() []float64 {
 	since := slices.Repeat([][2]traces.Time{{math.MaxInt64, math.MaxInt64}}, len(t.jobNames))
 	for _, j := range t.Jobs {
-		since[j.number] = j.waitsSince()
+		if t.ExecutorAskMs[j.Job] == nil { // since when executors waited is not known
+			since[j.number] = j.waitsSince()
+		}
 	}
 	ends := make([][]traces.Time, len(t.nodes)) // times at which attempts ended on each node, ascending
 	for a := range t.attempts.all() {
