@@ -131,16 +131,16 @@ func New(old, new Side, recorded *measure.Figures, left LeftOut) (*Report, error
 	r.Jobs = len(old.Figures[0].JobList)
 	block := r.divide(old.Figures[0].JobList)
 	groups := map[[2]string]*grouped{}
-	of := func(by, name string) *grouped {
-		g := groups[[2]string{by, name}]
-		if g == nil {
-			g = &grouped{Group: &Group{By: by, Name: name}}
-			groups[[2]string{by, name}] = g
-			r.Groups = append(r.Groups, g.Group)
+	of := func(j *measure.Job) (list []*grouped) {
+		for _, key := range [][2]string{{}, {measure.ByQueue, r.queue(j.Queue)}, {byUser, j.User}} {
+			if groups[key] == nil {
+				groups[key] = &grouped{Group: &Group{By: key[0], Name: key[1]}}
+				r.Groups = append(r.Groups, groups[key].Group)
+			}
+			list = append(list, groups[key])
 		}
-		return g
+		return list
 	}
-	all := of("", "")
 	for i := range old.Figures {
 		a, b := old.Figures[i].JobList, new.Figures[i].JobList
 		if len(a) != r.Jobs || len(b) != r.Jobs {
@@ -154,7 +154,7 @@ func New(old, new Side, recorded *measure.Figures, left LeftOut) (*Report, error
 			for n, property := range measure.JobProperties() {
 				p.old[n], p.new[n] = valueOf(property, a[k]), valueOf(property, b[k])
 			}
-			for _, g := range []*grouped{all, of(measure.ByQueue, r.queue(a[k].Queue)), of(byUser, a[k].User)} {
+			for _, g := range of(a[k]) {
 				g.add(p, a[k], b[k])
 				if left.spark[a[k].ID] != nil {
 					g.Spark++
@@ -164,7 +164,7 @@ func New(old, new Side, recorded *measure.Figures, left LeftOut) (*Report, error
 	}
 	if recorded != nil {
 		for _, j := range recorded.JobList {
-			for _, g := range []*grouped{all, of(measure.ByQueue, r.queue(j.Queue)), of(byUser, j.User)} {
+			for _, g := range of(j) {
 				g.ran(j)
 			}
 		}
@@ -231,8 +231,8 @@ func (r *Report) divide(jobs []*measure.Job) func(*measure.Job) int {
 type grouped struct {
 	*Group
 	pairs []pair
-	was   [3]sorted  // what was recorded, by property
-	used  [2]float64 // MiB times ms
+	was   [3][]float64 // what was recorded, by property
+	used  [2]float64   // MiB times ms
 }
 
 func (g *grouped) add(p pair, a, b *measure.Job) {
@@ -259,7 +259,7 @@ func (g *grouped) add(p pair, a, b *measure.Job) {
 func (g *grouped) ran(j *measure.Job) {
 	for n, p := range measure.JobProperties() {
 		if v := valueOf(p, j); !math.IsNaN(v) {
-			g.was[n] = append(g.was[n], value{v: v})
+			g.was[n] = append(g.was[n], v)
 		}
 	}
 }
@@ -297,13 +297,7 @@ func (r *Report) finish(groups map[[2]string]*grouped, old, new []*measure.Figur
 		}
 	}
 	for by := range kind {
-		var of []*Group
-		for _, g := range r.Groups {
-			if g.By == by {
-				of = append(of, g)
-			}
-		}
-		r.judge(of)
+		r.judge(r.of(by))
 	}
 	r.Headline = r.headline()
 }
