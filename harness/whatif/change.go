@@ -20,7 +20,7 @@ type value struct {
 type sorted []value
 
 // change computes how property n changes for the jobs of a group, of so many seeds.
-func (g *grouped) change(n, seeds int) (c Change) {
+func (g *Group) change(n, seeds int) (c Change) {
 	var blocks []int
 	var sides [2]sorted
 	for i := range g.pairs {

@@ -236,38 +236,29 @@ func (r *Report) forest() *doc.Forest {
 // useTable has what queues used of the cluster beside what they are guaranteed, and what became
 // of their jobs. Columns without any figure are left out.
 func (r *Report) useTable() *doc.Table {
-	t := doc.NewTable("use of queues, and jobs that did not succeed", "queue")
+	t := doc.NewTable("use of queues, and jobs that did not succeed", "queue", "old share", "old used", "new share", "new used")
 	list := append(r.of(measure.ByQueue), r.Groups[0])
 	rows := make([][]any, len(list))
 	for i, g := range list {
-		rows[i] = []any{marked(g)}
+		rows[i] = []any{
+			marked(g), r.share(0, g.Name), doc.Number(g.Old.UsedPct, "%").Short(), r.share(1, g.Name), doc.Number(g.New.UsedPct, "%").Short(),
+		}
 	}
 	for _, c := range []struct {
-		name, unit string
-		always     bool
-		of         func(t *Totals) float64
+		name string
+		of   func(t *Totals) float64
 	}{
-		{"used", "%", true, func(t *Totals) float64 { return t.UsedPct }},
-		{"refused", "", false, func(t *Totals) float64 { return t.Refused }},
-		{"not succeeded", "", false, func(t *Totals) float64 { return t.NotSucceeded }},
-		{"missed limits", "", false, func(t *Totals) float64 { return t.Missed }},
-		{"killed attempts", "", false, func(t *Totals) float64 { return t.Killed }},
+		{"refused", func(t *Totals) float64 { return t.Refused }},
+		{"not succeeded", func(t *Totals) float64 { return t.NotSucceeded }},
+		{"missed limits", func(t *Totals) float64 { return t.Missed }},
+		{"killed attempts", func(t *Totals) float64 { return t.Killed }},
 	} {
-		if !c.always && c.of(&r.Groups[0].Old)+c.of(&r.Groups[0].New) == 0 {
+		if c.of(&r.Groups[0].Old)+c.of(&r.Groups[0].New) == 0 {
 			continue
 		}
-		if c.always {
-			t.Columns = append(t.Columns, "old share", "old "+c.name, "new share", "new "+c.name)
-		} else {
-			t.Columns = append(t.Columns, "old "+c.name, "new "+c.name)
-		}
+		t.Columns = append(t.Columns, "old "+c.name, "new "+c.name)
 		for i, g := range list {
-			for side, totals := range []*Totals{&g.Old, &g.New} {
-				if c.always {
-					rows[i] = append(rows[i], r.share(side, g.Name))
-				}
-				rows[i] = append(rows[i], doc.Number(c.of(totals), c.unit).Short())
-			}
+			rows[i] = append(rows[i], doc.Number(c.of(&g.Old), "").Short(), doc.Number(c.of(&g.New), "").Short())
 		}
 	}
 	for _, row := range rows {

@@ -55,6 +55,10 @@ type Group struct {
 
 	// Refusals are why YARN refuses jobs under the new file alone.
 	Refusals []string `json:"refusals,omitempty"`
+
+	pairs []pair
+	was   [3][]float64 // what was recorded, by property
+	used  [2]float64   // MiB times ms
 }
 
 // mostRefusals is how many such reasons are kept.
@@ -130,12 +134,12 @@ func New(old, new Side, recorded *measure.Figures, left LeftOut) (*Report, error
 	}
 	r.Jobs = len(old.Figures[0].JobList)
 	block := r.divide(old.Figures[0].JobList)
-	groups := map[[2]string]*grouped{}
-	of := func(j *measure.Job) (list []*grouped) {
+	groups := map[[2]string]*Group{}
+	of := func(j *measure.Job) (list []*Group) {
 		for _, key := range [][2]string{{}, {measure.ByQueue, r.queue(j.Queue)}, {byUser, j.User}} {
 			if groups[key] == nil {
-				groups[key] = &grouped{Group: &Group{By: key[0], Name: key[1]}}
-				r.Groups = append(r.Groups, groups[key].Group)
+				groups[key] = &Group{By: key[0], Name: key[1]}
+				r.Groups = append(r.Groups, groups[key])
 			}
 			list = append(list, groups[key])
 		}
@@ -150,10 +154,7 @@ func New(old, new Side, recorded *measure.Figures, left LeftOut) (*Report, error
 			if a[k].ID != b[k].ID {
 				return nil, fmt.Errorf("compare queues: job %d is %s under %s and %s under %s", k, a[k].ID, old.Name, b[k].ID, new.Name)
 			}
-			p := pair{block: block(a[k])}
-			for n, property := range measure.JobProperties() {
-				p.old[n], p.new[n] = valueOf(property, a[k]), valueOf(property, b[k])
-			}
+			p := pair{block(a[k]), valuesOf(a[k]), valuesOf(b[k])}
 			for _, g := range of(a[k]) {
 				g.add(p, a[k], b[k])
 				if left.spark[a[k].ID] != nil {
@@ -165,11 +166,15 @@ func New(old, new Side, recorded *measure.Figures, left LeftOut) (*Report, error
 	if recorded != nil {
 		for _, j := range recorded.JobList {
 			for _, g := range of(j) {
-				g.ran(j)
+				for n, v := range valuesOf(j) {
+					if !math.IsNaN(v) {
+						g.was[n] = append(g.was[n], v)
+					}
+				}
 			}
 		}
 	}
-	r.finish(groups, old.Figures, new.Figures)
+	r.finish(old.Figures, new.Figures)
 	return r, nil
 }
 
@@ -188,11 +193,15 @@ func (r *Report) queue(name string) string {
 // byUser divides jobs by who submitted them.
 const byUser = "user"
 
-func valueOf(p *measure.Property, j *measure.Job) float64 {
-	if v, ok := p.Of(j); ok {
-		return v
+func valuesOf(j *measure.Job) (values [3]float64) {
+	for n, p := range measure.JobProperties() {
+		if v, ok := p.Of(j); ok {
+			values[n] = v
+		} else {
+			values[n] = math.NaN()
+		}
 	}
-	return math.NaN()
+	return values
 }
 
 // Blocks are of whole days if there are 6 of them, and as many as give at most mostBlocks
@@ -227,15 +236,7 @@ func (r *Report) divide(jobs []*measure.Job) func(*measure.Job) int {
 	return block
 }
 
-// grouped is a group, and its jobs.
-type grouped struct {
-	*Group
-	pairs []pair
-	was   [3][]float64 // what was recorded, by property
-	used  [2]float64   // MiB times ms
-}
-
-func (g *grouped) add(p pair, a, b *measure.Job) {
+func (g *Group) add(p pair, a, b *measure.Job) {
 	g.pairs = append(g.pairs, p)
 	for i, j := range []*measure.Job{a, b} {
 		t := []*Totals{&g.Old, &g.New}[i]
@@ -256,16 +257,8 @@ func (g *grouped) add(p pair, a, b *measure.Job) {
 	}
 }
 
-func (g *grouped) ran(j *measure.Job) {
-	for n, p := range measure.JobProperties() {
-		if v := valueOf(p, j); !math.IsNaN(v) {
-			g.was[n] = append(g.was[n], v)
-		}
-	}
-}
-
 // finish computes the figures of all groups.
-func (r *Report) finish(groups map[[2]string]*grouped, old, new []*measure.Figures) {
+func (r *Report) finish(old, new []*measure.Figures) {
 	whole := [2]float64{}
 	for i, list := range [][]*measure.Figures{old, new} {
 		for _, f := range list {
@@ -280,20 +273,19 @@ func (r *Report) finish(groups map[[2]string]*grouped, old, new []*measure.Figur
 	slices.SortFunc(r.Groups, func(a, b *Group) int {
 		return cmp.Or(cmp.Compare(kind[a.By], kind[b.By]), cmp.Compare(a.Name, b.Name))
 	})
-	r.Groups = slices.DeleteFunc(r.Groups, func(g *Group) bool { return len(groups[[2]string{g.By, g.Name}].pairs) == 0 })
+	r.Groups = slices.DeleteFunc(r.Groups, func(g *Group) bool { return len(g.pairs) == 0 })
 	for _, g := range r.Groups {
-		x, seeds := groups[[2]string{g.By, g.Name}], float64(r.Seeds)
-		g.Jobs, g.Spark = len(x.pairs)/r.Seeds, g.Spark/r.Seeds
+		g.Jobs, g.Spark = len(g.pairs)/r.Seeds, g.Spark/r.Seeds
 		for i, t := range []*Totals{&g.Old, &g.New} {
 			for _, v := range []*float64{&t.Refused, &t.NotSucceeded, &t.Missed, &t.Killed} {
-				*v /= seeds
+				*v /= float64(r.Seeds)
 			}
-			if t.UsedPct = 100 * x.used[i] / whole[i]; !(t.UsedPct >= 0) {
+			if t.UsedPct = 100 * g.used[i] / whole[i]; !(t.UsedPct >= 0) {
 				t.UsedPct = 0
 			}
 		}
 		for n, c := range g.changes() {
-			*c = x.change(n, r.Seeds)
+			*c = g.change(n, r.Seeds)
 		}
 	}
 	for by := range kind {
