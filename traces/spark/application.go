@@ -53,25 +53,25 @@ func newApplication(r *reader) *application {
 	}
 }
 
-// takers has what is done about events of each kind; others are not needed.
+// takers has what is done about events of each kind, by their names behind SparkListener; others are not needed.
 var takers = map[string]func(*application, *event) error{
-	"SparkListenerLogStart":                  (*application).logStarted,
-	"SparkListenerResourceProfileAdded":      (*application).profileAdded,
-	"SparkListenerBlockManagerAdded":         (*application).managerAdded,
-	"SparkListenerEnvironmentUpdate":         (*application).configured,
-	"SparkListenerApplicationStart":          (*application).started,
-	"SparkListenerApplicationEnd":            (*application).applicationEnded,
-	"SparkListenerMiscellaneousProcessAdded": (*application).processAdded,
-	"SparkListenerExecutorAdded":             (*application).executorAdded,
-	"SparkListenerExecutorRemoved":           (*application).executorRemoved,
-	"SparkListenerSQLExecutionStart":         (*application).queryStarted,
-	"SparkListenerSQLExecutionEnd":           (*application).queryEnded,
-	"SparkListenerJobStart":                  (*application).jobStarted,
-	"SparkListenerJobEnd":                    (*application).jobEnded,
-	"SparkListenerStageSubmitted":            (*application).stageSubmitted,
-	"SparkListenerStageCompleted":            (*application).stageCompleted,
-	"SparkListenerTaskStart":                 (*application).taskStarted,
-	"SparkListenerTaskEnd":                   (*application).taskEnded,
+	"LogStart":                  (*application).logStarted,
+	"ResourceProfileAdded":      (*application).profileAdded,
+	"BlockManagerAdded":         (*application).managerAdded,
+	"EnvironmentUpdate":         (*application).configured,
+	"ApplicationStart":          (*application).started,
+	"ApplicationEnd":            (*application).applicationEnded,
+	"MiscellaneousProcessAdded": (*application).processAdded,
+	"ExecutorAdded":             (*application).executorAdded,
+	"ExecutorRemoved":           (*application).executorRemoved,
+	"SQLExecutionStart":         (*application).queryStarted,
+	"SQLExecutionEnd":           (*application).queryEnded,
+	"JobStart":                  (*application).jobStarted,
+	"JobEnd":                    (*application).jobEnded,
+	"StageSubmitted":            (*application).stageSubmitted,
+	"StageCompleted":            (*application).stageCompleted,
+	"TaskStart":                 (*application).taskStarted,
+	"TaskEnd":                   (*application).taskEnded,
 }
 
 // mostBefore is how long before its application something may be, by a clock that was set.
@@ -79,12 +79,13 @@ const mostBefore = traces.Time(24 * 3600e9)
 
 // time returns a time of the log.
 func (a *application) time(ms int64) traces.Time {
-	if ms <= 0 || ms > format.LatestMs || a.begun && traces.Time(ms*1e6) < a.T-mostBefore {
+	t := traces.Time(ms * 1e6)
+	if ms <= 0 || ms > format.LatestMs || a.begun && t < a.T-mostBefore {
 		a.strange(badTime, ms)
 		return a.Start
 	}
-	a.last = max(a.last, traces.Time(ms*1e6))
-	return traces.Time(ms * 1e6)
+	a.last = max(a.last, t)
+	return t
 }
 
 // count returns a number of the log, at most 2^60.
@@ -149,16 +150,12 @@ func (a *application) profileAdded(e *event) error {
 	if heap == 0 {
 		return nil // such a profile has the memory of the default one
 	}
-	overhead := mib("memoryOverhead")
-	if overhead == 0 {
-		overhead = max(384, heap/10)
-	}
-	a.memory[e.ProfileID] = (heap + overhead + mib("offHeap") + mib("pyspark.memory")) << 20
+	a.memory[e.ProfileID] = (heap + cmp.Or(mib("memoryOverhead"), max(384, heap/10)) + mib("offHeap") + mib("pyspark.memory")) << 20
 	return nil
 }
 
 func (a *application) managerAdded(e *event) error {
-	if id := e.Manager.Executor; id == "driver" || id == "<driver>" {
+	if !isWorker(e.Manager.Executor) {
 		a.Driver = traces.Node(a.Racks.Name(e.Manager.Host))
 	}
 	return nil
@@ -207,21 +204,19 @@ func (a *application) container(of, usual string) int64 {
 	return (heap + cmp.Or(overhead, max(384, heap/10))) << 20
 }
 
+var size = regexp.MustCompile(`^(\d{1,9})([kmgt]?)b?$`)
+
 // mib returns a size of Spark's, such as 512m or 2G, in MiB; without a unit it is in MiB.
-func mib(size string) int64 {
-	text := strings.TrimSuffix(strings.ToLower(strings.TrimSpace(size)), "b")
-	shift := 0
-	if i := strings.IndexByte("kmgt", (text + " ")[max(0, len(text)-1)]); i >= 0 {
-		text, shift = text[:len(text)-1], 10*(i-1)
-	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	switch {
-	case err != nil || n < 0 || n > 1<<30:
+func mib(text string) int64 {
+	m := size.FindStringSubmatch(strings.ToLower(strings.TrimSpace(text)))
+	if m == nil {
 		return 0
-	case shift < 0:
-		return n >> -shift
 	}
-	return min(n<<shift, 1<<30)
+	n, _ := strconv.ParseInt(m[1], 10, 64) // nine digits
+	if m[2] == "k" {
+		return n >> 10
+	}
+	return min(n<<(10*strings.Index("mgt", m[2])), 1<<30)
 }
 
 func (a *application) started(e *event) error {
@@ -257,19 +252,11 @@ var containerID = regexp.MustCompile(`container_[0-9a-z_]+`)
 func (a *application) processAdded(e *event) error {
 	if e.ProcessID == "yarn-am" {
 		a.AMStart = a.time(e.Time)
-		a.AMContainer = containerID.FindString(first(e.Process.Logs))
+		a.AMContainer = containerID.FindString(fmt.Sprint(e.Process.Logs))
 		host, _, _ := strings.Cut(e.Process.Host, ":")
 		a.AMNode = traces.Node(a.Racks.Name(host))
 	}
 	return nil
-}
-
-// first returns the value of the first key of a map.
-func first(m map[string]string) string {
-	for _, key := range slices.Sorted(maps.Keys(m)) {
-		return m[key]
-	}
-	return ""
 }
 
 func (a *application) executorAdded(e *event) error {
@@ -277,7 +264,7 @@ func (a *application) executorAdded(e *event) error {
 	x := &traces.SparkExecutor{
 		T: a.time(e.Timestamp), App: a.App, Executor: e.Executor, Node: traces.Node(a.Racks.Name(i.Host)),
 		Cores:     a.small(min(i.Cores, traces.MostCores)),
-		Container: cmp.Or(i.Attributes["CONTAINER_ID"], containerID.FindString(first(i.Logs))),
+		Container: cmp.Or(i.Attributes["CONTAINER_ID"], containerID.FindString(fmt.Sprint(i.Logs))),
 	}
 	if isWorker(e.Executor) { // else the driver of a local application, which runs its tasks
 		x.MemoryBytes = cmp.Or(a.memory[i.ProfileID], a.memory[0])

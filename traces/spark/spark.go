@@ -112,7 +112,7 @@ func (r *reader) take(line []byte, last bool) error {
 	}
 	if rest, ok := bytes.CutPrefix(line, []byte(begin)); ok {
 		name, _, whole := bytes.Cut(rest, []byte(`"`))
-		if whole && takers[lastName(name)] == nil && line[len(line)-1] == '}' {
+		if whole && takers[kindOf(name)] == nil && line[len(line)-1] == '}' {
 			return nil // of a kind that is not needed
 		}
 	}
@@ -125,7 +125,7 @@ func (r *reader) take(line []byte, last bool) error {
 		return r.mend(badEvent, fmt.Sprintf("%.60q: %v", line, err))
 	}
 	r.Records++
-	name := lastName([]byte(e.Event))
+	name := kindOf([]byte(e.Event))
 	take := takers[name]
 	if take == nil {
 		return nil
@@ -135,7 +135,7 @@ func (r *reader) take(line []byte, last bool) error {
 		if e.Timestamp <= 0 || e.Timestamp > format.LatestMs {
 			return r.mend(badEvent, "it is before the application's start")
 		}
-		if err := errors.Join(r.mend(noStart, name), r.app.started(&e)); err != nil {
+		if err := errors.Join(r.mend(noStart, "SparkListener"+name), r.app.started(&e)); err != nil {
 			return err
 		}
 	}
@@ -146,10 +146,13 @@ func (r *reader) take(line []byte, last bool) error {
 }
 
 // needStart are the events that are of an application that has started.
-var needStart = regexp.MustCompile(`^SparkListener(Job|Stage|Task|SQL)`)
+var needStart = regexp.MustCompile(`^(Job|Stage|Task|SQL)`)
 
-// lastName returns the name of a class without its package.
-func lastName(name []byte) string { return string(name[bytes.LastIndexByte(name, '.')+1:]) }
+// kindOf returns the name of a class of events without its package and what all names begin with.
+func kindOf(class []byte) string {
+	_, kind, _ := bytes.Cut(class, []byte("SparkListener"))
+	return string(kind)
+}
 
 func (r *reader) mend(kind mend.Kind, about string) error {
 	return r.Log.Add(kind, fmt.Sprintf("line %d", r.line), about)

@@ -55,12 +55,13 @@ func (a *application) taskEnded(e *event) error {
 	}
 	t.Outcome, t.Error = e.EndReason.outcome()
 	if m := e.Metrics; m != nil {
+		count := a.count
 		t.SparkCounters = traces.SparkCounters{
-			DeserializeMs: a.count(m.Deserialize), RunMs: a.count(m.Run), CPUMs: a.ms(m.CPUNs), GCMs: a.count(m.GC),
-			ResultMs: a.count(m.Result), InputBytes: a.count(m.Input.Bytes), InputRecords: a.count(m.Input.Records),
-			OutputBytes: a.count(m.Output.Bytes), ShuffleLocalBytes: a.count(m.Read.Local), ShuffleRemoteBytes: a.count(m.Read.Remote),
-			FetchWaitMs: a.count(m.Read.FetchWait), ShuffleWriteBytes: a.count(m.Write.Bytes), ShuffleWriteMs: a.ms(m.Write.Ns),
-			SpilledMemoryBytes: a.count(m.SpilledMem), SpilledDiskBytes: a.count(m.SpilledDisk), PeakMemoryBytes: a.count(m.Peak),
+			DeserializeMs: count(m.Deserialize), RunMs: count(m.Run), CPUMs: a.ms(m.CPUNs), GCMs: count(m.GC),
+			ResultMs: count(m.Result), InputBytes: count(m.Input.Bytes), InputRecords: count(m.Input.Records),
+			OutputBytes: count(m.Output.Bytes), ShuffleLocalBytes: count(m.Read.Local), ShuffleRemoteBytes: count(m.Read.Remote),
+			FetchWaitMs: count(m.Read.FetchWait), ShuffleWriteBytes: count(m.Write.Bytes), ShuffleWriteMs: a.ms(m.Write.Ns),
+			SpilledMemoryBytes: count(m.SpilledMem), SpilledDiskBytes: count(m.SpilledDisk), PeakMemoryBytes: count(m.Peak),
 		}
 	}
 	if e.TaskType == "ShuffleMapTask" && t.Outcome == traces.Succeeded {
