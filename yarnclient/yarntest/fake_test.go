@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -244,45 +243,6 @@ func TestRestart(t *testing.T) {
 			t.Errorf("%+v, %v; want the job back with two containers", app, err)
 		}
 	})
-}
-
-func TestInjected(t *testing.T) {
-	for name, test := range map[string]struct {
-		fault yarntest.Fault
-		want  error
-	}{
-		"HTML":      {yarntest.Fault{Status: 200, Body: "<html>login</html>"}, yarnclient.ErrNotRest},
-		"401":       {yarntest.Fault{Status: 401}, yarnclient.ErrUnauthorized},
-		"403":       {yarntest.Fault{Status: 403}, yarnclient.ErrUnauthorized},
-		"404":       {yarntest.Fault{Status: 404}, yarnclient.ErrNotFound},
-		"503":       {yarntest.Fault{Status: 503}, yarnclient.ErrUnavailable},
-		"truncated": {yarntest.Fault{Cut: 30}, yarnclient.ErrBadAnswer},
-		"dropped":   {yarntest.Fault{Drop: true}, yarnclient.ErrUnreachable},
-	} {
-		for _, socket := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s/socket=%v", name, socket), func(t *testing.T) {
-				f := newFixture(t, nil)
-				if socket {
-					server := httptest.NewUnstartedServer(f.Fake)
-					server.Config.ErrorLog = nil
-					server.Start()
-					defer server.Close()
-					rm, err := yarnclient.NewRM(yarnclient.Options{Addresses: []string{server.URL}, Retries: -1})
-					f.must(err)
-					defer rm.Close()
-					f.rm = rm
-				}
-				test.fault.Path = "/nodes"
-				f.Inject(test.fault)
-				if _, err := f.rm.Nodes(f.ctx); !errors.Is(err, test.want) {
-					t.Errorf("%v, want %v", err, test.want)
-				}
-				if nodes, err := f.rm.Nodes(f.ctx); err != nil || len(nodes) != 5 {
-					t.Errorf("after the fault: %d nodes, %v", len(nodes), err)
-				}
-			})
-		}
-	}
 }
 
 // TestDialects: the typed answers of 3.5 decode to what the quoted ones do.
