@@ -12,7 +12,7 @@ import (
 	"heddle/traces/mend"
 )
 
-var strangeFile = mend.Kind{Wrong: "a file in a folder that is no trace of another tool", Done: "left out", Loses: mend.Part}
+var strangeFile mend.Kind = "a file in a folder that is no trace of another tool: left out (part)"
 
 // each calls do with the paths of all input files. Of a folder these are the files in it
 // and in folders inside, in the order of their names; the history server nests its

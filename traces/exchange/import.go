@@ -166,7 +166,7 @@ type importer struct {
 	racklessAttempts int
 }
 
-var badCompression = mend.Kind{Wrong: "a compressed file that is damaged or cut off", Done: "read up to there", Loses: mend.Part}
+var badCompression mend.Kind = "a compressed file that is damaged or cut off: read up to there (part)"
 
 // The method readAll reads the input files: first the topology files, since they
 // decide which hosts are nodes of the cluster.

@@ -12,11 +12,11 @@ import (
 )
 
 var (
-	oneMachine  = mend.Kind{Wrong: "a machine with two names", Done: "taken as one, by the name that YARN or the list of nodes has for it"}
-	twoMachines = mend.Kind{Wrong: "names that may be of one machine, which is not certain", Done: "kept apart"}
+	oneMachine  mend.Kind = "a machine with two names: taken as one, by the name that YARN or the list of nodes has for it"
+	twoMachines mend.Kind = "names that may be of one machine, which is not certain: kept apart"
 )
 
-var twoRacks = mend.Kind{Wrong: "a host in two racks", Done: "taken as in the first"}
+var twoRacks mend.Kind = "a host in two racks: taken as in the first"
 
 // nodes collects the nodes of the cluster. First come the nodes of topology
 // files, in the order of those files. Then come the hosts on which an attempt

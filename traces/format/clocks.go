@@ -8,13 +8,11 @@ import (
 
 // Defects that clocks of hosts that are apart leave in the times of a job.
 var (
-	EndFirst      = mend.Kind{Wrong: "an attempt that ends before it starts", Done: "taken as ending at its start"}
-	NoStart       = mend.Kind{Wrong: "an attempt that succeeded and has no start", Done: "taken as starting with its task"}
-	JobEndFirst   = mend.Kind{Wrong: "a job that succeeds before an attempt of its own", Done: "kept"}
-	PhasesOutside = mend.Kind{
-		Wrong: "an attempt whose phases are not within it, as its host's clock is apart",
-		Done:  "phases of that host moved to the middle of where they can be",
-	}
+	EndFirst      mend.Kind = "an attempt that ends before it starts: taken as ending at its start"
+	NoStart       mend.Kind = "an attempt that succeeded and has no start: taken as starting with its task"
+	JobEndFirst   mend.Kind = "a job that succeeds before an attempt of its own: kept"
+	PhasesOutside mend.Kind = "an attempt whose phases are not within it, as its host's clock is apart: " +
+		"phases of that host moved to the middle of where they can be"
 )
 
 // Clocks finds, for the hosts of a job, how far their clocks are from the one by which attempts

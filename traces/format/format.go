@@ -107,7 +107,7 @@ type Import struct {
 }
 
 // JobAgain is the defect of two jobs with one id, which JobID mends.
-var JobAgain = mend.Kind{Wrong: "a job's id that came before", Done: "given a suffix"}
+var JobAgain mend.Kind = "a job's id that came before: given a suffix"
 
 // LatestMs is the latest time that an import accepts, in milliseconds since 1970: a
 // time in the year 2200.

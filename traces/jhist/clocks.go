@@ -12,16 +12,12 @@ import (
 
 // clockBehind is the defect of a job that starts before it is submitted: its submission is by the
 // ResourceManager's clock, all else by that of its ApplicationMaster's host.
-var clockBehind = mend.Kind{
-	Wrong: "a job that starts before its submission, as its ApplicationMaster's clock is behind",
-	Done:  "its times moved to begin with the submission; they may be too early by as long as its ApplicationMaster took to start",
-}
+var clockBehind mend.Kind = "a job that starts before its submission, as its ApplicationMaster's clock is behind: " +
+	"its times moved to begin with the submission; they may be too early by as long as its ApplicationMaster took to start"
 
 // trackerApart is the defect of an attempt that its TaskTracker dated, whose task the JobTracker dated.
-var trackerApart = mend.Kind{
-	Wrong: "an attempt that is not within its task, as its host's clock is apart from the JobTracker's",
-	Done:  "attempts of that host moved to the middle of where they can be",
-}
+var trackerApart mend.Kind = "an attempt that is not within its task, as its host's clock is apart from the JobTracker's: " +
+	"attempts of that host moved to the middle of where they can be"
 
 // alignTrackers moves the times of TaskTrackers to the JobTracker's clock.
 func (j *Job) alignTrackers(mended func(k mend.Kind, about string)) {

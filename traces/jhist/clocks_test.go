@@ -24,8 +24,8 @@ func TestAlign(t *testing.T) {
 			}},
 		},
 	}
-	mended := map[string]int{}
-	j.align(func(k mend.Kind, _ string) { mended[k.Wrong]++ })
+	mended := map[mend.Kind]int{}
+	j.align(func(k mend.Kind, _ string) { mended[k]++ })
 	if j.BehindMs != 19_000 || j.FinishMs-j.SubmitMs != 24_000 || j.Behind() != "job_1449525218032_0040: the clock of n1 is 19s behind at least" {
 		t.Errorf("%d ms behind, took %d ms, %q", j.BehindMs, j.FinishMs-j.SubmitMs, j.Behind())
 	}

@@ -30,19 +30,17 @@ var Format = format.Format{
 // Defects that an import finds in job history files, and what it does about
 // each.
 var (
-	cutHistory = mend.Kind{Wrong: "a history that ends inside an event", Done: "read without that event", Loses: mend.Part}
-	badEvents  = mend.Kind{Wrong: "an event of a history that does not fit its schema", Done: "left out", Loses: mend.Part}
-	takenBack  = mend.Kind{
-		Wrong: "a map that succeeded, and whose output was lost later",
-		Done:  "taken as failed or killed, and as ending when it succeeded",
-	}
-	localInput     = mend.Kind{Wrong: "a map that read from local files only", Done: "all that it read there taken as its input"}
-	historyAgain   = mend.Kind{Wrong: "a second history of a job", Done: "the one that is whole, else the longest, else the first is taken"}
-	badHistory     = mend.Kind{Wrong: "a history that cannot be read", Done: "left out", Loses: mend.Job}
-	noHistoryJob   = mend.Kind{Wrong: "a history without a job", Done: "left out", Loses: mend.Job}
-	impossibleTime = mend.Kind{Wrong: "a time before 1970 or after 2200", Done: "taken as that of the job's submission"}
-	oddCount       = mend.Kind{Wrong: "a count below 0 or over 2^60", Done: "taken as not reported"}
-	oddTotal       = mend.Kind{Wrong: "a number of tasks below 0 or over the limit", Done: "taken as that of the tasks in the history"}
+	cutHistory mend.Kind = "a history that ends inside an event: read without that event (part)"
+	badEvents  mend.Kind = "an event of a history that does not fit its schema: left out (part)"
+	takenBack  mend.Kind = "a map that succeeded, and whose output was lost later: " +
+		"taken as failed or killed, and as ending when it succeeded"
+	localInput     mend.Kind = "a map that read from local files only: all that it read there taken as its input"
+	historyAgain   mend.Kind = "a second history of a job: the one that is whole, else the longest, else the first is taken"
+	badHistory     mend.Kind = "a history that cannot be read: left out (job)"
+	noHistoryJob   mend.Kind = "a history without a job: left out (job)"
+	impossibleTime mend.Kind = "a time before 1970 or after 2200: taken as that of the job's submission"
+	oddCount       mend.Kind = "a count below 0 or over 2^60: taken as not reported"
+	oddTotal       mend.Kind = "a number of tasks below 0 or over the limit: taken as that of the tasks in the history"
 )
 
 // reader turns job history files into events. Each file describes one job, but

@@ -6,28 +6,28 @@
 // of the first mend of each kind. A strict Log returns an error for each defect.
 package mend
 
-import "fmt"
-
-// Kind is a kind of mend: a defect of an input file, and what the import does
-// about the defect.
-type Kind struct {
-	Wrong string // the defect that was found, such as "a negative time"
-	Done  string // what the import did about the defect, such as "taken as unknown"
-	Loses Loss
-}
-
-// Loss is what a mend leaves out.
-type Loss uint8
-
-// What a mend leaves out: nothing, a part of a job or a number of jobs that is not known,
-// or one job.
-const (
-	Nothing Loss = iota
-	Part
-	Job
+import (
+	"fmt"
+	"strings"
 )
 
-func (k Kind) String() string { return k.Wrong + ": " + k.Done }
+// Kind is a kind of mend: a defect of an input file and what the import does about it,
+// such as "a negative time: taken as unknown". At its end stands what that leaves out:
+// " (job)" for one job, " (part)" for a part of a job or jobs of which the number is not
+// known.
+type Kind string
+
+// Parts returns the defect, what is done about it, and what that leaves out.
+func (k Kind) Parts() (wrong, done, loses string) {
+	wrong, done, _ = strings.Cut(string(k), ": ")
+	done, loses, _ = strings.Cut(done, " (")
+	return wrong, done, loses
+}
+
+func (k Kind) String() string {
+	wrong, done, _ := k.Parts()
+	return wrong + ": " + done
+}
 
 // Log counts mends. The zero value of Log is ready for use and accepts all
 // defects.
@@ -50,18 +50,19 @@ type Log struct {
 // such as "byte 17" or "line 3"; about names the job, the value or the reason.
 // If the Log is strict, Add returns an error instead.
 func (l *Log) Add(k Kind, place, about string) error {
+	wrong, done, loses := k.Parts()
 	if l.Strict {
-		return fmt.Errorf("%s: %s: %s: %s; without --strict it is %s", l.File, place, about, k.Wrong, k.Done)
+		return fmt.Errorf("%s: %s: %s: %s; without --strict it is %s", l.File, place, about, wrong, done)
 	}
 	if l.counts == nil {
 		l.counts, l.first, l.loses = map[string]int{}, map[string]string{}, map[string]bool{}
 	}
-	if k.Loses == Job {
+	if loses == "job)" {
 		l.LostJobs++
 	}
 	name := k.String()
 	if l.counts[name] == 0 {
-		l.loses[name] = k.Loses != Nothing
+		l.loses[name] = loses != ""
 		l.first[name] = l.File + ": " + place + ": " + about
 	}
 	l.counts[name]++

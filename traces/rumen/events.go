@@ -10,18 +10,18 @@ import (
 )
 
 var (
-	noTime       = mend.Kind{Wrong: "a job without any time", Done: "left out", Loses: mend.Job}
-	noSubmit     = mend.Kind{Wrong: "a job without a time of submission", Done: "taken as submitted at its first other time"}
-	lateSubmit   = mend.Kind{Wrong: "a job submitted after a task of its own starts", Done: "taken as submitted with that"}
-	noJobEnd     = mend.Kind{Wrong: "a job with an outcome and no end", Done: "taken as ending with its last task"}
-	taskEndFirst = mend.Kind{Wrong: "a task that ends before it starts", Done: "taken as ending at its start"}
-	jobEndFirst  = mend.Kind{Wrong: "a job that ends before it is submitted", Done: "taken as ending at its submission"}
-	lateTask     = mend.Kind{Wrong: "a task that starts after an attempt of its own", Done: "taken as starting with it"}
-	noTaskEnd    = mend.Kind{Wrong: "a task with an outcome and no end", Done: "taken as ending with its last attempt"}
-	noTryEnd     = mend.Kind{Wrong: "an attempt with an outcome and no end", Done: "taken as ending with its task"}
-	emptyTry     = mend.Kind{Wrong: "an attempt without times and outcome", Done: "left out", Loses: mend.Part}
-	undated      = mend.Kind{Wrong: "a time before 1973 in a job with dates", Done: "taken as unknown"}
-	hugeTotal    = mend.Kind{Wrong: "a number of tasks over the limit", Done: "taken as the number of those listed"}
+	noTime       mend.Kind = "a job without any time: left out (job)"
+	noSubmit     mend.Kind = "a job without a time of submission: taken as submitted at its first other time"
+	lateSubmit   mend.Kind = "a job submitted after a task of its own starts: taken as submitted with that"
+	noJobEnd     mend.Kind = "a job with an outcome and no end: taken as ending with its last task"
+	taskEndFirst mend.Kind = "a task that ends before it starts: taken as ending at its start"
+	jobEndFirst  mend.Kind = "a job that ends before it is submitted: taken as ending at its submission"
+	lateTask     mend.Kind = "a task that starts after an attempt of its own: taken as starting with it"
+	noTaskEnd    mend.Kind = "a task with an outcome and no end: taken as ending with its last attempt"
+	noTryEnd     mend.Kind = "an attempt with an outcome and no end: taken as ending with its task"
+	emptyTry     mend.Kind = "an attempt without times and outcome: left out (part)"
+	undated      mend.Kind = "a time before 1973 in a job with dates: taken as unknown"
+	hugeTotal    mend.Kind = "a number of tasks over the limit: taken as the number of those listed"
 )
 
 // events returns the events of the current job. Their times are those of the

@@ -31,18 +31,18 @@ const (
 // Defects that an import finds in Rumen's job traces, and what it does about
 // each.
 var (
-	negative    = mend.Kind{Wrong: "a number below -1", Done: "taken as unknown"}
-	hugeCount   = mend.Kind{Wrong: "a number over 2^60", Done: "taken as unknown"}
-	hugeTime    = mend.Kind{Wrong: "a time after the year 2200", Done: "taken as unknown"}
-	noJobID     = mend.Kind{Wrong: "a job without an id", Done: "given one"}
-	foreignIDs  = mend.Kind{Wrong: "tasks whose ids are of another job", Done: "taken as the job's they are in"}
-	foreignTask = mend.Kind{Wrong: "a task's id that is none of its job's", Done: "numbered by its position"}
-	taskAgain   = mend.Kind{Wrong: "a task's id that came before in its job", Done: "given the next free number"}
-	foreignTry  = mend.Kind{Wrong: "an attempt's id that is none of its task's", Done: "numbered by its position"}
-	tryAgain    = mend.Kind{Wrong: "an attempt's id that came before in its task", Done: "given the next free number"}
-	manyTasks   = mend.Kind{Wrong: "a task beyond the first 1,048,576 maps or reduces of a job", Done: "left out", Loses: mend.Part}
-	manyTries   = mend.Kind{Wrong: "an attempt beyond the first 2,097,152 of a job", Done: "left out", Loses: mend.Part}
-	oddOutcome  = mend.Kind{Wrong: "an outcome that is not Rumen's", Done: "taken as unfinished"}
+	negative    mend.Kind = "a number below -1: taken as unknown"
+	hugeCount   mend.Kind = "a number over 2^60: taken as unknown"
+	hugeTime    mend.Kind = "a time after the year 2200: taken as unknown"
+	noJobID     mend.Kind = "a job without an id: given one"
+	foreignIDs  mend.Kind = "tasks whose ids are of another job: taken as the job's they are in"
+	foreignTask mend.Kind = "a task's id that is none of its job's: numbered by its position"
+	taskAgain   mend.Kind = "a task's id that came before in its job: given the next free number"
+	foreignTry  mend.Kind = "an attempt's id that is none of its task's: numbered by its position"
+	tryAgain    mend.Kind = "an attempt's id that came before in its task: given the next free number"
+	manyTasks   mend.Kind = "a task beyond the first 1,048,576 maps or reduces of a job: left out (part)"
+	manyTries   mend.Kind = "an attempt beyond the first 2,097,152 of a job: left out (part)"
+	oddOutcome  mend.Kind = "an outcome that is not Rumen's: taken as unfinished"
 )
 
 // reader reads Rumen's files one job after the other. It remembers the hosts of

@@ -29,15 +29,15 @@ const (
 
 // Defects that an import finds in SLS's job traces, and what it does about each.
 var (
-	badNumber  = mend.Kind{Wrong: "a number out of its range", Done: "taken as unknown"}
-	noJobs     = mend.Kind{Wrong: "an object that is no job", Done: "left out", Loses: mend.Job}
-	noTasks    = mend.Kind{Wrong: "a job without tasks", Done: "kept without tasks"}
-	noStart    = mend.Kind{Wrong: "a job without a start", Done: "taken as started at the job before's"}
-	noLength   = mend.Kind{Wrong: "a task without a duration over 0", Done: "taken as 1 ms long"}
-	oddKind    = mend.Kind{Wrong: "a task that is neither map nor reduce", Done: "taken as a map"}
-	earlyTask  = mend.Kind{Wrong: "a job whose containers start before it", Done: "its containers moved to start with it"}
-	manyCopies = mend.Kind{Wrong: "a job with over 65,536 copies", Done: "left out", Loses: mend.Job}
-	manyTasks  = mend.Kind{Wrong: "a job with over 1,048,576 tasks", Done: "left out", Loses: mend.Job}
+	badNumber  mend.Kind = "a number out of its range: taken as unknown"
+	noJobs     mend.Kind = "an object that is no job: left out (job)"
+	noTasks    mend.Kind = "a job without tasks: kept without tasks"
+	noStart    mend.Kind = "a job without a start: taken as started at the job before's"
+	noLength   mend.Kind = "a task without a duration over 0: taken as 1 ms long"
+	oddKind    mend.Kind = "a task that is neither map nor reduce: taken as a map"
+	earlyTask  mend.Kind = "a job whose containers start before it: its containers moved to start with it"
+	manyCopies mend.Kind = "a job with over 65,536 copies: left out (job)"
+	manyTasks  mend.Kind = "a job with over 1,048,576 tasks: left out (job)"
 )
 
 // reader reads SLS's files one job after the other.

@@ -41,18 +41,15 @@ const begin = `{"Event":"`
 
 // Defects that an import finds in event logs, and what it does about each.
 var (
-	cutLog    = mend.Kind{Wrong: "an event log that ends inside a line", Done: "read without that line", Loses: mend.Part}
-	badEvent  = mend.Kind{Wrong: "a line of an event log that is no event of Spark", Done: "left out", Loses: mend.Part}
-	longEvent = mend.Kind{Wrong: "a line of an event log that is over 64 MiB long", Done: "left out", Loses: mend.Part}
-	noApp     = mend.Kind{Wrong: "an event log without an application", Done: "left out", Loses: mend.Job}
-	noStart   = mend.Kind{Wrong: "an event log without the start of its application", Done: "taken as starting with its first job"}
-	badTime   = mend.Kind{Wrong: "a time before 1970, before its application or after 2200", Done: "taken as that of the application's start"}
-	oddCount  = mend.Kind{Wrong: "a count below 0 or over 2^60", Done: "taken as not reported"}
-	takenBack = mend.Kind{Wrong: "a task that succeeded, and whose output was lost later", Done: "taken as it ended first"}
-	bareTask  = mend.Kind{
-		Wrong: "a task on an executor that never registered",
-		Done:  "the executor is taken as there since that task's launch",
-	}
+	cutLog    mend.Kind = "an event log that ends inside a line: read without that line (part)"
+	badEvent  mend.Kind = "a line of an event log that is no event of Spark: left out (part)"
+	longEvent mend.Kind = "a line of an event log that is over 64 MiB long: left out (part)"
+	noApp     mend.Kind = "an event log without an application: left out (job)"
+	noStart   mend.Kind = "an event log without the start of its application: taken as starting with its first job"
+	badTime   mend.Kind = "a time before 1970, before its application or after 2200: taken as that of the application's start"
+	oddCount  mend.Kind = "a count below 0 or over 2^60: taken as not reported"
+	takenBack mend.Kind = "a task that succeeded, and whose output was lost later: taken as it ended first"
+	bareTask  mend.Kind = "a task on an executor that never registered: the executor is taken as there since that task's launch"
 )
 
 // mostLine is the length of a line that is read.

@@ -12,10 +12,10 @@ import (
 
 // Defects that an import finds in SWIM's lists, and what it does about each.
 var (
-	badLine   = mend.Kind{Wrong: "a line that is no job", Done: "left out", Loses: mend.Job}
-	badJob    = mend.Kind{Wrong: "a job over the limits", Done: "left out", Loses: mend.Job}
-	unordered = mend.Kind{Wrong: "a job submitted before the one above it", Done: "put where its time is"}
-	wrongGap  = mend.Kind{Wrong: "a gap that is not the difference of two submissions", Done: "kept; the submissions count"}
+	badLine   mend.Kind = "a line that is no job: left out (job)"
+	badJob    mend.Kind = "a job over the limits: left out (job)"
+	unordered mend.Kind = "a job submitted before the one above it: put where its time is"
+	wrongGap  mend.Kind = "a gap that is not the difference of two submissions: kept; the submissions count"
 )
 
 // reader turns the lines of SWIM's lists into JobListed events.

@@ -26,9 +26,9 @@ import (
 
 // Defects that the Reader finds in a file, and what it does about each.
 var (
-	WrongType = mend.Kind{Wrong: "a value of another type", Done: "taken as unknown"}
-	Damaged   = mend.Kind{Wrong: "a record that is not JSON", Done: "left out", Loses: mend.Job}
-	CutOff    = mend.Kind{Wrong: "a file that ends inside a record", Done: "read without that record", Loses: mend.Job}
+	WrongType mend.Kind = "a value of another type: taken as unknown"
+	Damaged   mend.Kind = "a record that is not JSON: left out (job)"
+	CutOff    mend.Kind = "a file that ends inside a record: read without that record (job)"
 )
 
 // Reader reads the JSON objects of one file.
@@ -99,7 +99,8 @@ func (r *Reader) mendAt(offset int64, kind mend.Kind, about string) error {
 	}
 	place := "byte " + strconv.FormatInt(offset, 10)
 	if r.log == nil {
-		return fmt.Errorf("%s: %s: %s", place, kind.Wrong, about)
+		wrong, _, _ := kind.Parts()
+		return fmt.Errorf("%s: %s: %s", place, wrong, about)
 	}
 	return r.log.Add(kind, place, about)
 }
