@@ -1,27 +1,8 @@
 package hdfs
 
-import (
-	"strings"
-	"testing"
-)
+import "heddle/internal/errtest"
 
-// mustDo ends the test if there is an error.
-func mustDo(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var mustDo, wantError = errtest.None, errtest.Has
 
 // errOf returns the error of a call alone.
 func errOf[T any](_ T, err error) error { return err }
-
-// wantError fails the test unless each of the texts is in the error, and none where a text is empty.
-func wantError(t testing.TB, err error, texts ...string) {
-	t.Helper()
-	for _, text := range texts {
-		if (text == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), text) {
-			t.Errorf("error %v, want %q in it", err, text)
-		}
-	}
-}

@@ -1,6 +1,8 @@
 package exchange
 
-import "testing"
+import "heddle/internal/errtest"
+
+var mustDo = errtest.None
 
 // must returns x, and panics with the error if there is one.
 func must[T any](x T, err error) T {
@@ -8,12 +10,4 @@ func must[T any](x T, err error) T {
 		panic(err)
 	}
 	return x
-}
-
-// mustDo ends the test if there is an error.
-func mustDo(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

@@ -1,6 +1,8 @@
 package tracefile
 
-import "testing"
+import "heddle/internal/errtest"
+
+var mustDo = errtest.None
 
 // must returns x, and panics with the error if there is one.
 func must[T any](x T, err error) T {
@@ -16,12 +18,4 @@ func must2[T, U any](x T, y U, err error) (T, U) {
 		panic(err)
 	}
 	return x, y
-}
-
-// mustDo ends the test if there is an error.
-func mustDo(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

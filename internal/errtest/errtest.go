@@ -1,0 +1,25 @@
+// Package errtest looks at errors in tests.
+package errtest
+
+import (
+	"strings"
+	"testing"
+)
+
+// None ends the test if there is an error.
+func None(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Has fails the test unless each of the texts is in the error, and none where a text is empty.
+func Has(t testing.TB, err error, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		if (text == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), text) {
+			t.Errorf("error %v, want %q in it", err, text)
+		}
+	}
+}
