@@ -78,18 +78,28 @@ const (
 	jobCounters        = "org.apache.hadoop.mapreduce.JobCounter"
 )
 
-// taskFields maps names of a task's counters to the counters of a trace.
-var taskFields = map[string]func(*traces.Counters) *int64{
-	"REDUCE_SHUFFLE_BYTES":  func(c *traces.Counters) *int64 { return &c.ShuffleBytes },
-	"MAP_OUTPUT_BYTES":      func(c *traces.Counters) *int64 { return &c.MapOutputBytes },
-	"MAP_INPUT_RECORDS":     func(c *traces.Counters) *int64 { return &c.InputRecords },
-	"REDUCE_INPUT_RECORDS":  func(c *traces.Counters) *int64 { return &c.InputRecords },
-	"MAP_OUTPUT_RECORDS":    func(c *traces.Counters) *int64 { return &c.OutputRecords },
-	"REDUCE_OUTPUT_RECORDS": func(c *traces.Counters) *int64 { return &c.OutputRecords },
-	"SPILLED_RECORDS":       func(c *traces.Counters) *int64 { return &c.SpilledRecords },
-	"CPU_MILLISECONDS":      func(c *traces.Counters) *int64 { return &c.CPUMs },
-	"GC_TIME_MILLIS":        func(c *traces.Counters) *int64 { return &c.GCMs },
-	"PHYSICAL_MEMORY_BYTES": func(c *traces.Counters) *int64 { return &c.PhysicalBytes },
+// taskField returns the counter of a trace for one of a task's; nil if a trace has no such
+// counter.
+func taskField(name string, c *traces.Counters) *int64 {
+	switch name {
+	case "REDUCE_SHUFFLE_BYTES":
+		return &c.ShuffleBytes
+	case "MAP_OUTPUT_BYTES":
+		return &c.MapOutputBytes
+	case "MAP_INPUT_RECORDS", "REDUCE_INPUT_RECORDS":
+		return &c.InputRecords
+	case "MAP_OUTPUT_RECORDS", "REDUCE_OUTPUT_RECORDS":
+		return &c.OutputRecords
+	case "SPILLED_RECORDS":
+		return &c.SpilledRecords
+	case "CPU_MILLISECONDS":
+		return &c.CPUMs
+	case "GC_TIME_MILLIS":
+		return &c.GCMs
+	case "PHYSICAL_MEMORY_BYTES":
+		return &c.PhysicalBytes
+	}
+	return nil
 }
 
 // counterField returns the counter of a trace for one of Hadoop's; nil if a trace has no such
@@ -98,8 +108,8 @@ var taskFields = map[string]func(*traces.Counters) *int64{
 func counterField(group, name string, all, formats *traces.Counters) *int64 {
 	system, what, _ := strings.Cut(name, "_BYTES_")
 	switch {
-	case group == taskCounters && taskFields[name] != nil:
-		return taskFields[name](all)
+	case group == taskCounters:
+		return taskField(name, all)
 	case strings.Contains(group, "FileInputFormat") && name == "BYTES_READ":
 		return &formats.HDFSReadBytes
 	case strings.Contains(group, "FileOutputFormat") && name == "BYTES_WRITTEN":
