@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -179,32 +178,4 @@ func TestFloodsLogLittle(t *testing.T) {
 			t.Errorf("%d lines for 1001 requests, want 2 with how many were left out:\n%s", n, &log)
 		}
 	})
-}
-
-// TestService: systemd is told when the agent is ready and when it ends.
-func TestService(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "notify")
-	l := must(net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"}))
-	defer l.Close()
-	t.Setenv("NOTIFY_SOCKET", path)
-	_, stop := serve(t, newAgent(t, Options{}))
-	told := func() string {
-		_ = l.SetReadDeadline(time.Now().Add(30 * time.Second))
-		text := make([]byte, 100)
-		n := must(l.Read(text))
-		return string(text[:n])
-	}
-	if got := told(); got != "READY=1" {
-		t.Errorf("at first told %q", got)
-	}
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
-	if got := told(); got != "STOPPING=1" {
-		t.Errorf("at the end told %q", got)
-	}
-	t.Setenv("NOTIFY_SOCKET", path+".none")
-	if err := tellService("READY=1"); err == nil {
-		t.Error("nobody listens: no error")
-	}
 }
