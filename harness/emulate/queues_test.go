@@ -335,7 +335,7 @@ func drawQueues(t *testing.T, seed uint64, given string) (*queues.File, []queueJ
 
 // TestQueuesOracle holds the model capacity with files of queues against a real ResourceManager. It
 // takes a file and a few jobs, and judges the completion of all together. With HEDDLE_QUEUES, a folder for what ResourceManagers did, it takes all
-// files and more jobs, an hour; what is in the folder is not done again:
+// files and more jobs, two hours; what is in the folder is not done again:
 //
 //	HEDDLE_QUEUES=/var/tmp/queues go test ./harness/emulate -run TestQueuesOracle -v -timeout 3h
 func TestQueuesOracle(t *testing.T) {
@@ -363,26 +363,44 @@ func TestQueuesOracle(t *testing.T) {
 				_, text, _ = strings.Cut(published[n-drawn], "\n")
 			}
 			f, jobs, simulated := drawQueues(t, uint64(n), text)
-			name := filepath.Join(folder, fmt.Sprintf("%d.json", n))
-			var emulated []queueRun
-			before, _ := os.ReadFile(name + ".txt")
-			if data, err := os.ReadFile(name); err == nil && string(before) == f.String() {
-				mustDo(t, json.Unmarshal(data, &emulated))
-			} else {
-				emulated = emulateQueues(t, f, jobs)
-				data, _ := json.Marshal(emulated)
-				mustDo(t, errors.Join(os.WriteFile(name, data, 0o600), os.WriteFile(name+".txt", []byte(f.String()), 0o600)))
+			emulated := [][]queueRun{emulatedOnce(t, filepath.Join(folder, fmt.Sprintf("%d.json", n)), f, jobs)}
+			wrong := compareQueues(t, f, jobs, emulated, simulated, whole)
+			if whole && len(wrong) > 0 { // what differs by no more than two runs of Hadoop do is equal
+				emulated = append(emulated, emulatedOnce(t, filepath.Join(folder, fmt.Sprintf("%d-again.json", n)), f, jobs))
+				wrong = compareQueues(t, f, jobs, emulated, simulated, whole)
 			}
-			compareQueues(t, f, jobs, emulated, simulated, whole)
+			for _, text := range wrong {
+				t.Error(text)
+			}
 		})
 	}
 }
 
-func compareQueues(t *testing.T, f *queues.File, jobs []queueJob, emulated, simulated []queueRun, whole bool) {
+// emulatedOnce is emulateQueues, or what it gave before if the file has that.
+func emulatedOnce(t *testing.T, name string, f *queues.File, jobs []queueJob) (runs []queueRun) {
+	t.Helper()
+	before, _ := os.ReadFile(name + ".txt")
+	if data, err := os.ReadFile(name); err == nil && string(before) == f.String() {
+		if err := json.Unmarshal(data, &runs); err != nil {
+			t.Fatal(err)
+		}
+		return runs
+	}
+	runs = emulateQueues(t, f, jobs)
+	data, _ := json.Marshal(runs)
+	if err := errors.Join(os.WriteFile(name, data, 0o600), os.WriteFile(name+".txt", []byte(f.String()), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	return runs
+}
+
+// compareQueues returns in what the simulation differs from Hadoop, of which there are one or two runs.
+func compareQueues(t *testing.T, f *queues.File, jobs []queueJob, emulated [][]queueRun, simulated []queueRun, whole bool) (wrong []string) {
+	t.Helper()
 	type sums struct{ n, up, end, wait, maps float64 }
 	of := func(runs []queueRun, in func(*queueJob) bool) (s sums) {
 		for i := range jobs {
-			if !in(&jobs[i]) || emulated[i].EndMs < 0 || simulated[i].EndMs < 0 {
+			if !in(&jobs[i]) || runs[i].EndMs < 0 || simulated[i].EndMs < 0 {
 				continue
 			}
 			s.n++
@@ -402,42 +420,52 @@ func compareQueues(t *testing.T, f *queues.File, jobs []queueJob, emulated, simu
 		}
 	}
 	taskMs /= tasks
-	other, refused := 0, 0
-	for i := range jobs {
-		e, s := emulated[i].EndMs < 0, simulated[i].EndMs < 0
-		if e {
-			refused++
-		}
-		if e != s {
-			other++
-			t.Logf("job %d of %s in %s is refused in one world: emulated %d, simulated %d ms", i, jobs[i].User, jobs[i].Queue, emulated[i].EndMs, simulated[i].EndMs)
-		}
-	}
-	t.Logf("%d refused, %d in one world alone", refused, other)
-	if other > 2+refused/10 { // a job may come just before or after another has ended
-		t.Errorf("%d jobs are refused in one world alone", other)
-	}
-	check := func(name string, in func(*queueJob) bool) {
-		e, s := of(emulated, in), of(simulated, in)
-		// Waves of tasks follow each other, each half a heartbeat of a node late.
-		same := func(what string, a, b float64) {
-			may := max(0.05*a, (2+a/taskMs/2)*queueBeatMs)
-			t.Logf("%-16s %-10s emulated %7.0f simulated %7.0f ms: %+6.1f %%", name, what, a, b, 100*(b-a)/max(1, a))
-			if math.Abs(a-b) > may && (whole || name == "all" && what == "completion") {
-				t.Errorf("%s: %s: emulated %.0f, simulated %.0f ms: they differ by %.0f and may by %.0f", name, what, a, b, math.Abs(a-b), may)
+	least := len(jobs)
+	for _, runs := range emulated {
+		other, refused := 0, 0
+		for i := range jobs {
+			e, s := runs[i].EndMs < 0, simulated[i].EndMs < 0
+			if e {
+				refused++
+			}
+			if e != s {
+				other++
+				t.Logf("job %d of %s in %s is refused in one world: emulated %d, simulated %d ms", i, jobs[i].User, jobs[i].Queue, runs[i].EndMs, simulated[i].EndMs)
 			}
 		}
-		if e.n == 0 {
+		t.Logf("%d refused, %d in one world alone", refused, other)
+		least = min(least, other-refused/10)
+	}
+	if least > 2 { // a job may come just before or after another has ended
+		wrong = append(wrong, fmt.Sprintf("%d jobs are refused in one world alone", least))
+	}
+	check := func(name string, in func(*queueJob) bool) {
+		all, s := make([]sums, len(emulated)), of(simulated, in)
+		for i, runs := range emulated {
+			all[i] = of(runs, in)
+		}
+		if all[0].n == 0 || s.n == 0 {
 			return
 		}
-		same("master up", e.up/e.n, s.up/s.n)
-		same("map waits", e.wait/e.maps, s.wait/s.maps)
-		same("completion", e.end/e.n, s.end/s.n)
+		// Waves of tasks follow each other, each half a heartbeat of a node late.
+		same := func(what string, value func(sums) float64) {
+			first, last, b := value(all[0]), value(all[len(all)-1]), value(s)
+			a := (first + last) / 2
+			may := max(0.05*a, (2+a/taskMs/2)*queueBeatMs, math.Abs(first-last))
+			t.Logf("%-16s %-10s emulated %7.0f (two runs differ by %5.0f) simulated %7.0f ms: %+6.1f %%", name, what, a, math.Abs(first-last), b, 100*(b-a)/max(1, a))
+			if math.Abs(a-b) > may && (whole || name == "all" && what == "completion") {
+				wrong = append(wrong, fmt.Sprintf("%s: %s: emulated %.0f, simulated %.0f ms: they differ by %.0f and may by %.0f", name, what, a, b, math.Abs(a-b), may))
+			}
+		}
+		same("master up", func(s sums) float64 { return s.up / s.n })
+		same("map waits", func(s sums) float64 { return s.wait / s.maps })
+		same("completion", func(s sums) float64 { return s.end / s.n })
 	}
 	check("all", func(*queueJob) bool { return true })
 	for _, q := range f.Leaves() {
 		check(q.Path, func(j *queueJob) bool { return j.Queue == q.Path })
 	}
+	return wrong
 }
 
 func mustDo(t testing.TB, err error) {
