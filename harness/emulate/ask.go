@@ -65,6 +65,13 @@ func (a *asks) sent() {
 	maps.DeleteFunc(a.count, func(_ ask, n int64) bool { return n == 0 })
 }
 
+// again has all be sent once more.
+func (a *asks) again() {
+	for key := range a.count {
+		a.changed[key] = true
+	}
+}
+
 // isMap reports whether a container of a priority is for a map.
 func isMap(priority int) bool {
 	return priority == yarnclient.PriorityMap || priority == yarnclient.PriorityFailedMap

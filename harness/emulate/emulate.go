@@ -56,6 +56,8 @@ type Cluster struct {
 	stop      context.CancelFunc
 	tell      func(string)
 	lines     [4]*ipc.Caller // connections to the ResourceManager that the nodes share
+	starts    atomic.Int32   // of the ResourceManager, but for the first
+	active    atomic.Int32   // of these, the last that is known to be active
 	next      atomic.Int64
 	beats     atomic.Int64
 	late      atomic.Int64
@@ -126,7 +128,6 @@ func (c *Cluster) start(ctx context.Context, described *config.Cluster, folder s
 		}
 	}
 	c.manager, err = lab.NewManager(ctx, l, hosts, folder, string(divided), map[string]string{
-		"yarn.resourcemanager.recovery.enabled":       "false",
 		"yarn.am.liveness-monitor.expiry-interval-ms": "600000",
 		"yarn.cluster.max-application-priority":       "100",
 	}, func(e lab.Event) { c.tell(e.What) })
@@ -154,7 +155,11 @@ func (c *Cluster) start(ctx context.Context, described *config.Cluster, folder s
 	if err := c.await(ctx, "the ResourceManager", func() (bool, error) { _, err := c.RM.Active(ctx); return err == nil, nil }); err != nil {
 		return err
 	}
-	return c.register(ctx, time.Duration(m.NMHeartbeat))
+	if err := c.register(ctx, time.Duration(m.NMHeartbeat)); err != nil {
+		return err
+	}
+	c.goroutine.Go(c.restart)
+	return nil
 }
 
 // place makes the nodes that a cluster's file describes.
@@ -217,12 +222,6 @@ func (c *Cluster) register(ctx context.Context, every time.Duration) error {
 			return err
 		}
 	}
-	for i := range c.lines {
-		var err error
-		if c.lines[i], err = ipc.Dial(ctx, c.manager.Tracker, trackerProtocol, c.Config.User, nil); err != nil {
-			return err
-		}
-	}
 	began, all := time.Now(), append(c.masters, c.Nodes...)
 	c.tell(fmt.Sprintf("registering %d nodes", len(all)))
 	calls, calling := errgroup.WithContext(ctx)
@@ -256,24 +255,14 @@ func (c *Cluster) register(ctx context.Context, every time.Duration) error {
 
 func (n *Node) nodeID() string { return fmt.Sprintf("%s:%d", n.Host, n.id.Number(2)) }
 
-// callLimit is how long a call of a node may take.
-const callLimit = time.Minute
-
-// tracker calls the ResourceManager as a NodeManager.
-func (c *Cluster) tracker(ctx context.Context, method string, request ipc.Message) (ipc.Message, error) {
-	ctx, cancel := context.WithTimeout(ctx, callLimit)
-	defer cancel()
-	return c.lines[c.next.Add(1)%int64(len(c.lines))].Call(ctx, method, request)
-}
-
-// say tells of an error. Of the many that follow a ResourceManager's end, a few are enough.
+// say tells of an error, but for those that follow a ResourceManager's end. A few are enough.
 func (c *Cluster) say(err error) {
 	const most = 20
 	c.mu.Lock()
 	c.said++
 	n := c.said
 	c.mu.Unlock()
-	if n <= most && c.ctx.Err() == nil {
+	if n <= most && c.ctx.Err() == nil && !down(err) {
 		c.tell("emulated cluster: " + err.Error())
 	}
 }
@@ -336,8 +325,8 @@ func (c *Cluster) Run(ctx context.Context, job *Job) (accepted time.Time, err er
 		defer as.Close()
 		rm = as.RM
 	}
-	app, err := rm.NewApplication(ctx)
-	if err != nil {
+	var app yarnclient.NewApp
+	if err = c.steady(ctx, func() error { app, err = rm.NewApplication(ctx); return err }); err != nil {
 		return accepted, err
 	}
 	m := newMaster(c, job, app.ID)
@@ -349,7 +338,11 @@ func (c *Cluster) Run(ctx context.Context, job *Job) (accepted time.Time, err er
 	c.mu.Unlock()
 	ended := make(chan struct{})
 	m.over = sync.OnceFunc(func() { close(ended) })
-	if err := rm.Submit(ctx, m.submission(app.ID)); err != nil {
+	submitted := c.starts.Load()
+	submit := func() error {
+		return c.steady(ctx, func() error { return rm.Submit(ctx, m.submission(app.ID)) })
+	}
+	if err = submit(); err != nil {
 		return accepted, &JobError{app.ID, "REFUSED", err.Error()}
 	}
 	accepted = time.Now()
@@ -366,13 +359,14 @@ func (c *Cluster) Run(ctx context.Context, job *Job) (accepted time.Time, err er
 		}
 		var is yarnclient.App
 		if err == nil {
-			is, err = c.RM.App(ctx, app.ID)
+			err = c.steady(ctx, func() error { is, err = c.RM.App(ctx, app.ID); return err })
+		}
+		if now := c.starts.Load(); errors.Is(err, yarnclient.ErrNotFound) && now != submitted { // it was not stored yet
+			submitted, err = now, submit()
 		}
 		switch {
-		case err != nil && ctx.Err() == nil && !errors.Is(err, yarnclient.ErrUnreachable):
+		case err != nil && ctx.Err() == nil:
 			return accepted, err
-		case err != nil:
-			err = poll.Wait(ctx, time.Second)
 		case is.Ended() && is.FinalStatus != "SUCCEEDED":
 			return accepted, &JobError{app.ID, is.FinalStatus, is.Diagnostics}
 		case is.Ended():
@@ -391,7 +385,7 @@ func (c *Cluster) launch(n *Node, id containerID, token *ipc.Token) error {
 		return fmt.Errorf("%s is no job of this emulation", app)
 	}
 	ctx, cancel := context.WithCancel(c.ctx)
-	n.begin(id, cancel)
+	n.begin(id, m.masterSize(), 0, cancel)
 	m.mu.Lock()
 	m.node = n
 	m.h.AMHosts = append(m.h.AMHosts, n.Host)

@@ -97,6 +97,31 @@ func TestKilled(t *testing.T) {
 	}
 }
 
+// TestManagerKilled: a ResourceManager that is killed starts again, and what ran goes on: nothing runs twice.
+func TestManagerKilled(t *testing.T) {
+	c := start(t, described(4, true))
+	time.AfterFunc(5*time.Second, c.KillManager)
+	if _, err := c.Run(t.Context(), jobOf(c, 8, 1, 5*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	apps, err := c.RM.Apps(t.Context(), yarnclient.AppFilter{})
+	if err != nil || len(apps) != 1 {
+		t.Fatal(apps, err)
+	}
+	h, err := emulate.Files{Cluster: c}.ReadHistory(t.Context(), "", "job_"+strings.TrimPrefix(apps[0].ID, "application_"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(h.Job.AMHosts) != 1 {
+		t.Errorf("ApplicationMasters on %v, want one", h.Job.AMHosts)
+	}
+	for _, task := range h.Job.Tasks {
+		if len(task.Attempts) != 1 || task.Status != "SUCCEEDED" {
+			t.Errorf("%s is %q with %d attempts, want one that succeeded", task.ID, task.Status, len(task.Attempts))
+		}
+	}
+}
+
 // TestNodeVanishes: what ran on a node that vanishes runs again elsewhere, its finished maps
 // too while reduces need them, and the node comes back.
 func TestNodeVanishes(t *testing.T) {

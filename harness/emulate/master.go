@@ -147,9 +147,15 @@ func (m *master) run(ctx context.Context, token *ipc.Token) error {
 	}
 	rm, err := m.register(ctx, token)
 	if err != nil {
-		return err
+		if rm, err = m.again(ctx, nil, token, err); err != nil {
+			return err
+		}
 	}
-	defer rm.Close(net.ErrClosed)
+	defer func() {
+		if rm != nil {
+			rm.Close(net.ErrClosed)
+		}
+	}()
 	if err := m.begin(); err != nil {
 		return fmt.Errorf("%s: %w", m.id, err)
 	}
@@ -165,22 +171,53 @@ func (m *master) run(ctx context.Context, token *ipc.Token) error {
 			done, finish = nil, time.After(m.Steps.Finish)
 			continue
 		case <-finish:
-			return m.unregister(ctx, rm)
+			if err = m.unregister(ctx, rm); err == nil {
+				return nil
+			}
+			finish = time.After(m.beat)
 		case <-ticker.C:
+			err = m.heartbeat(ctx, rm)
 		}
-		if err := m.heartbeat(ctx, rm); err != nil {
-			return fmt.Errorf("%s: %w", m.id, err)
+		if err != nil {
+			if rm, err = m.again(ctx, rm, token, err); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// again registers with a ResourceManager that has started again since an error, and asks once more for all that is
+// missing. Another error it returns.
+func (m *master) again(ctx context.Context, rm *ipc.Caller, token *ipc.Token, err error) (*ipc.Caller, error) {
+	for {
+		known, ok := errors.AsType[*ipc.RemoteError](err)
+		if !down(err) && !(ok && strings.HasSuffix(known.Class, ".ApplicationMasterNotRegisteredException")) {
+			return rm, fmt.Errorf("%s: %w", m.id, err)
+		}
+		if rm != nil {
+			rm.Close(net.ErrClosed)
+		}
+		if err = poll.Wait(ctx, time.Second); err == nil {
+			rm, err = m.register(ctx, token)
+		}
+		if err == nil {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			m.response = 0
+			m.asks.again()
+			return rm, nil
 		}
 	}
 }
 
 func (m *master) register(ctx context.Context, token *ipc.Token) (*ipc.Caller, error) {
 	rm, err := ipc.Dial(ctx, m.c.manager.Scheduler, masterProtocol, "", token)
-	if err == nil {
-		_, err = rm.Call(ctx, "registerApplicationMaster", ipc.Message{}.Text(1, m.node.Host).Int(2, 0).Text(3, m.c.web+"/"))
-	}
 	if err != nil {
-		return rm, fmt.Errorf("%s: register: %w", m.id, err)
+		return nil, fmt.Errorf("register: %w", err)
+	}
+	if _, err = rm.Call(ctx, "registerApplicationMaster", ipc.Message{}.Text(1, m.node.Host).Int(2, 0).Text(3, m.c.web+"/")); err != nil {
+		rm.Close(net.ErrClosed)
+		return nil, fmt.Errorf("register: %w", err)
 	}
 	return rm, nil
 }
@@ -195,7 +232,7 @@ func (m *master) unregister(ctx context.Context, rm *ipc.Caller) error {
 	for {
 		answer, err := rm.Call(ctx, "finishApplicationMaster", request)
 		if err != nil {
-			return fmt.Errorf("%s: finish: %w", m.id, err)
+			return fmt.Errorf("finish: %w", err)
 		}
 		if ipc.Message(answer).Number(1) == 1 {
 			return nil

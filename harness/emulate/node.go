@@ -40,6 +40,7 @@ type Node struct {
 	mu      sync.Mutex
 	gone    bool // it sends no heartbeats
 	last    int64
+	starts  int32                    // of the ResourceManager, when the node registered
 	keys    [2][]byte                // the newest keys of container tokens and NodeManager tokens, which it never uses
 	running map[containerID]*running // by their ids
 }
@@ -50,16 +51,18 @@ type containerID string
 // running is a container on a node: one that runs, or whose end the ResourceManager has not
 // acknowledged.
 type running struct {
-	done   bool
-	exit   int64
-	killed func() // is called if the ResourceManager ends the container, or the node is lost
+	done     bool
+	exit     int64
+	size     ipc.Message
+	priority int
+	killed   func() // is called if the ResourceManager ends the container, or the node is lost
 }
 
 // begin starts a container.
-func (n *Node) begin(id containerID, killed func()) {
+func (n *Node) begin(id containerID, size ipc.Message, priority int, killed func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.running[id] = &running{killed: killed}
+	n.running[id] = &running{size: size, priority: priority, killed: killed}
 }
 
 // end ends a container, which the node then reports.
@@ -103,12 +106,21 @@ func (n *Node) restart(ctx context.Context, gone bool) error {
 
 func resource(mb int64, cores int) ipc.Message { return ipc.Message{}.Int(1, mb).Int(2, int64(cores)) }
 
-// register registers the node, without containers.
+// register registers the node. A ResourceManager that has started again learns of its containers.
 func (n *Node) register(ctx context.Context) error {
 	size := resource(n.MemoryMB, n.VCores)
 	n.mu.Lock()
-	n.last = 0
-	m := ipc.Message{}.Put(1, n.id).Int(3, webPort).Put(4, size).Text(5, n.c.hadoop).Put(9, size).Put(12, n.status())
+	n.last, n.starts = 0, n.c.starts.Load()
+	m := ipc.Message{}.Put(1, n.id).Int(3, webPort).Put(4, size).Text(5, n.c.hadoop)
+	for id, r := range n.running {
+		is := int64(stateRunning)
+		if r.done {
+			is = stateComplete
+		}
+		m = m.Put(6, ipc.Message{}.Put(1, []byte(id)).Int(2, is).Put(3, r.size).Put(4, ipc.Message{}.Int(1, int64(r.priority))).
+			Text(5, "").Int(6, r.exit).Int(7, time.Now().UnixMilli())) // without text a ResourceManager dies
+	}
+	m = m.Put(9, size).Put(12, n.status())
 	n.mu.Unlock()
 	answer, err := n.c.tracker(ctx, "registerNodeManager", m)
 	if err != nil {
@@ -192,8 +204,11 @@ func (n *Node) beat(ctx context.Context) error {
 	}
 	n.mu.Unlock()
 	switch action {
-	case actionResync: // it was silent for so long that its containers count as lost
-		return n.restart(ctx, false)
+	case actionResync:
+		if n.starts != n.c.starts.Load() {
+			return n.register(ctx)
+		}
+		return n.restart(ctx, false) // it was silent for so long that its containers count as lost
 	case actionShutdown:
 		return fmt.Errorf("node %s: the ResourceManager shuts it down: %s", n.Host, answer.Get(8))
 	}

@@ -107,7 +107,7 @@ func (m *master) bind(t *task, g *grant) {
 	}
 	t.h.Attempts = append(t.h.Attempts, a.h)
 	t.now, m.on[g.id] = a, a
-	g.node.begin(g.id, func() {
+	g.node.begin(g.id, m.asks.size[g.priority], g.priority, func() {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		a.stop()

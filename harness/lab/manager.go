@@ -195,6 +195,9 @@ func (m *Manager) Died() error {
 	return &DaemonError{Node: "this machine", Daemon: string(resourceManager), Log: m.log(), Last: endOfLog(text)}
 }
 
+// Done returns a channel that is closed when the ResourceManager has ended.
+func (m *Manager) Done() <-chan struct{} { return m.done }
+
 // Stop ends the ResourceManager with a signal, and after a while by force.
 func (m *Manager) Stop(signal unix.Signal) {
 	if m.done == nil {

@@ -68,6 +68,16 @@ func Dial(ctx context.Context, address, protocol, user string, token *Token) (*C
 	return c, err
 }
 
+// Lost reports whether the connection has ended.
+func (c *Caller) Lost() bool {
+	select {
+	case <-c.Done():
+		return true
+	default:
+		return false
+	}
+}
+
 // Call makes a call and returns the message of its answer. A refusal is a RemoteError.
 func (c *Caller) Call(ctx context.Context, method string, request []byte) ([]byte, error) {
 	id := c.last.Add(1)
