@@ -16,6 +16,7 @@ import (
 	"heddle/harness/replay/calibration"
 	"heddle/harness/replay/recorded"
 	"heddle/traces"
+	"heddle/traces/exchange"
 	"heddle/traces/swim"
 	"heddle/yarnclient"
 )
@@ -291,6 +292,31 @@ func TestSeedsDoNotWin(t *testing.T) {
 					t.Errorf("%s %s: %+v", g.By, g.Name, p)
 				}
 			}
+		}
+	}
+}
+
+// TestRealApplications replays three applications of a lab, each alone on it. Each takes as long as recorded, give or take
+// heartbeats; the last less, whose executors took 29 s to start and not 13 s as the fastest.
+func TestRealApplications(t *testing.T) {
+	const folder = "../../../shared/data/spark"
+	if _, err := os.Stat(folder); err != nil {
+		t.Skip("the event logs are not here:", err)
+	}
+	r, _, err := exchange.Any(t.Context(), folder, func(*exchange.ImportOptions) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	x, err := recorded.ReadContainers(folder, r, func(traces.Event) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := queuesOf(t, "root.queues=replay", "root.replay.capacity=100")
+	for i, j := range sideOf(t, x, "one.xml", f, recorded.Change{Slots: 3}, 1).Figures[0].JobList {
+		off := j.CompletionMs/1e3 - float64(x.Jobs[i].Finished-x.Jobs[i].T)/1e9
+		if want := []float64{0, 0, 13 - 29}[i]; math.Abs(off-want) > 3 {
+			t.Errorf("%s: off by %v s, want %v", j.ID, off, want)
 		}
 	}
 }
