@@ -35,14 +35,6 @@ type queueOptions struct {
 
 // check returns an error if the options do not go together.
 func (o *queueOptions) check(c *cli.Context, r *replayOptions) error {
-	with := func(names ...string) error {
-		for _, name := range names {
-			if c.IsSet(name) {
-				return usagef("both --queues and --%s; want one of them", name)
-			}
-		}
-		return nil
-	}
 	switch {
 	case o.Queues == "" && o.Against != "":
 		return usagef("--against: want --queues with it")
@@ -54,7 +46,12 @@ func (o *queueOptions) check(c *cli.Context, r *replayOptions) error {
 		return usagef("--against: it keeps no replay and has figures of its own; want it without --runs, --run-name, --traces, --out, " +
 			"--calibrate, --observations and --metric")
 	}
-	return with("model", "param", "command")
+	for _, name := range []string{"model", "param", "command"} {
+		if c.IsSet(name) {
+			return usagef("both --queues and --%s; want one of them", name)
+		}
+	}
+	return nil
 }
 
 // models returns the models of both files, first of that which is in force; without files those
@@ -173,12 +170,10 @@ func (o *queueOptions) printWhatIf(
 	sides := make([]whatif.Side, 2)
 	half := len(outcomes) / 2
 	for i, name := range []string{o.Against, o.Queues} {
-		s := &sides[i]
-		s.Name = filepath.Base(name)
-		for k := range outcomes[i*half : (i+1)*half] {
-			s.Figures = append(s.Figures, outcomes[i*half+k].Figures)
+		sides[i] = whatif.Side{Name: filepath.Base(name), Queues: files[i]}
+		for k := range half {
+			sides[i].Figures = append(sides[i].Figures, outcomes[i*half+k].Figures)
 		}
-		s.Queues = files[i]
 	}
 	var figures *measure.Figures
 	if was != nil {

@@ -147,13 +147,10 @@ func New(old, new Side, recorded *measure.Figures, left LeftOut) (*Report, error
 	}
 	for i := range old.Figures {
 		a, b := old.Figures[i].JobList, new.Figures[i].JobList
-		if len(a) != r.Jobs || len(b) != r.Jobs {
-			return nil, fmt.Errorf("compare queues: replays of %d, %d and %d jobs, want the same ones", r.Jobs, len(a), len(b))
+		if !slices.EqualFunc(a, b, func(x, y *measure.Job) bool { return x.ID == y.ID }) || len(a) != r.Jobs {
+			return nil, fmt.Errorf("compare queues: replays %d are of %d and %d jobs, want the same %d", i, len(a), len(b), r.Jobs)
 		}
 		for k := range a {
-			if a[k].ID != b[k].ID {
-				return nil, fmt.Errorf("compare queues: job %d is %s under %s and %s under %s", k, a[k].ID, old.Name, b[k].ID, new.Name)
-			}
 			p := pair{block(a[k]), valuesOf(a[k]), valuesOf(b[k])}
 			for _, g := range of(a[k]) {
 				g.add(p, a[k], b[k])

@@ -60,19 +60,13 @@ func week(t *testing.T) *recorded.Trace {
 	return x
 }
 
-// queuesOf reads a file of queues from lines of key=value.
-func queuesOf(t *testing.T, lines ...string) *queues.File {
+// sideOf replays a trace under a file of lines of key=value.
+func sideOf(t *testing.T, x *recorded.Trace, name string, lines []string, change recorded.Change, seeds ...uint64) Side {
 	t.Helper()
 	f, err := queues.Read(strings.NewReader(strings.Join(lines, "\n")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return f
-}
-
-// sideOf replays a trace under a file.
-func sideOf(t *testing.T, x *recorded.Trace, name string, f *queues.File, change recorded.Change, seeds ...uint64) Side {
-	t.Helper()
 	s := Side{Name: name, Queues: f}
 	for _, seed := range seeds {
 		list, err := replay.Outcomes([]replay.Config{{
@@ -116,9 +110,9 @@ func group(t *testing.T, r *Report, by, name string) *Group {
 // file none waits, but the job of adhoc does, which came a minute later and found room before.
 func TestByHand(t *testing.T) {
 	x := week(t)
-	old := sideOf(t, x, "old.xml", queuesOf(t, half...), recorded.Change{}, 1)
+	old := sideOf(t, x, "old.xml", half, recorded.Change{}, 1)
 	whole := append(slices.Clone(half), "root.etl.maximum-capacity=100")
-	r := compared(t, x, old, sideOf(t, x, "new.xml", queuesOf(t, whole...), recorded.Change{}, 1), Cluster{OthersPct: 0})
+	r := compared(t, x, old, sideOf(t, x, "new.xml", whole, recorded.Change{}, 1), Cluster{OthersPct: 0})
 	etl, adhoc := group(t, r, measure.ByQueue, "etl"), group(t, r, measure.ByQueue, "adhoc")
 	if r.Jobs != 77 || r.Blocks != 7 || r.BlockHours != 24 || etl.Jobs != 70 || adhoc.Jobs != 7 {
 		t.Errorf("%d jobs in %d blocks of %v h, %d and %d; want 77 in 7 of 24 h, 70 and 7", r.Jobs, r.Blocks, r.BlockHours, etl.Jobs, adhoc.Jobs)
@@ -160,12 +154,12 @@ func TestByHand(t *testing.T) {
 // with another limit of a queue that nobody uses. Nothing differs, of any group and property.
 func TestControls(t *testing.T) {
 	x := week(t)
-	old := sideOf(t, x, "old.xml", queuesOf(t, half...), recorded.Change{}, 1, 2)
+	old := sideOf(t, x, "old.xml", half, recorded.Change{}, 1, 2)
 	for name, lines := range map[string][]string{
 		"the same":                    half,
 		"of a queue that nobody uses": append(slices.Clone(half), "root.spare.maximum-capacity=30", "root.spare.user-limit-factor=3"),
 	} {
-		r := compared(t, x, old, sideOf(t, x, "new.xml", queuesOf(t, lines...), recorded.Change{}, 1, 2), Cluster{OthersPct: 0})
+		r := compared(t, x, old, sideOf(t, x, "new.xml", lines, recorded.Change{}, 1, 2), Cluster{OthersPct: 0})
 		for _, g := range r.Groups {
 			for _, c := range g.changes() {
 				for _, p := range c.Parts {
@@ -184,8 +178,8 @@ func TestControls(t *testing.T) {
 // TestRefused takes a queue away: YARN refuses its jobs, and the report says why.
 func TestRefused(t *testing.T) {
 	x := week(t)
-	old := sideOf(t, x, "old.xml", queuesOf(t, half...), recorded.Change{}, 1)
-	new := sideOf(t, x, "new.xml", queuesOf(t, "root.queues=etl,spare", "root.etl.capacity=80", "root.spare.capacity=20"), recorded.Change{}, 1)
+	old := sideOf(t, x, "old.xml", half, recorded.Change{}, 1)
+	new := sideOf(t, x, "new.xml", []string{"root.queues=etl,spare", "root.etl.capacity=80", "root.spare.capacity=20"}, recorded.Change{}, 1)
 	r := compared(t, x, old, new, Cluster{OthersPct: 0})
 	g := group(t, r, measure.ByQueue, "adhoc")
 	if g.New.Refused != 7 || g.Old.Refused != 0 || len(g.Refusals) == 0 || g.Waiting.Jobs != 0 {
@@ -237,8 +231,8 @@ func TestLeftOut(t *testing.T) {
 // histories, if it is not known what else the cluster ran.
 func TestNotCalledShown(t *testing.T) {
 	x := week(t)
-	old := sideOf(t, x, "old.xml", queuesOf(t, half...), recorded.Change{}, 1)
-	new := sideOf(t, x, "new.xml", queuesOf(t, append(slices.Clone(half), "root.etl.maximum-capacity=100")...), recorded.Change{}, 1)
+	old := sideOf(t, x, "old.xml", half, recorded.Change{}, 1)
+	new := sideOf(t, x, "new.xml", append(slices.Clone(half), "root.etl.maximum-capacity=100"), recorded.Change{}, 1)
 	r := compared(t, x, old, new, Cluster{OthersPct: math.NaN()})
 	if p := group(t, r, measure.ByQueue, "etl").Waiting.Parts[0]; p.Says != InHistories {
 		t.Errorf("%+v, want %q", p, InHistories)
@@ -279,8 +273,8 @@ func TestSeedsDoNotWin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, change := queuesOf(t, half...), recorded.Change{Nodes: 60, Slots: 2}
-	r := compared(t, x, sideOf(t, x, "old.xml", f, change, 1), sideOf(t, x, "new.xml", f, change, 2), Cluster{OthersPct: 0})
+	change := recorded.Change{Nodes: 60, Slots: 2}
+	r := compared(t, x, sideOf(t, x, "old.xml", half, change, 1), sideOf(t, x, "new.xml", half, change, 2), Cluster{OthersPct: 0})
 	t.Log(r.Headline)
 	if r.BlockHours != 1 || group(t, r, measure.ByQueue, "adhoc").Completion.Parts[0].difference() == 0 {
 		t.Errorf("blocks of %v h, and a difference of 0; want 1 h, and seeds that differ", r.BlockHours)
@@ -312,8 +306,7 @@ func TestRealApplications(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := queuesOf(t, "root.queues=replay", "root.replay.capacity=100")
-	for i, j := range sideOf(t, x, "one.xml", f, recorded.Change{Slots: 3}, 1).Figures[0].JobList {
+	for i, j := range sideOf(t, x, "one.xml", []string{"root.queues=replay", "root.replay.capacity=100"}, recorded.Change{Slots: 3}, 1).Figures[0].JobList {
 		off := j.CompletionMs/1e3 - float64(x.Jobs[i].Finished-x.Jobs[i].T)/1e9
 		if want := []float64{0, 0, 13 - 29}[i]; math.Abs(off-want) > 3 {
 			t.Errorf("%s: off by %v s, want %v", j.ID, off, want)

@@ -2,6 +2,7 @@ package recorded
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -51,12 +52,7 @@ func (t *Trace) NodesUsed(period traces.Time) (counts []int) {
 		}
 		used[at][a.node] = true
 	}
-	periods := make([]traces.Time, 0, len(used))
-	for at := range used {
-		periods = append(periods, at)
-	}
-	slices.Sort(periods)
-	for _, at := range periods {
+	for _, at := range slices.Sorted(maps.Keys(used)) {
 		counts = append(counts, len(used[at]))
 	}
 	return counts

@@ -67,14 +67,8 @@ func TestExecutorsAreContainers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := x.Machines(&Change{})
-		if err != nil {
-			t.Fatal(err)
-		}
 		var j sim.Job
-		if !NewSource(Settings{Trace: x}, &m).Next(&j) {
-			t.Fatal("no job")
-		}
+		NewSource(Settings{Trace: x}, &sim.Machines{}).Next(&j)
 		if !slices.Equal(j.ReduceAskMs, c.want) {
 			t.Errorf("%q: asked for at %v, want %v ms after the master was up", c.settings, j.ReduceAskMs, c.want)
 		}
@@ -118,22 +112,15 @@ func TestHostileApplications(t *testing.T) {
 	for i := range 500 {
 		r := rand.New(rand.NewPCG(uint64(i), 23))
 		at := func() traces.Time { return traces.Time(r.Int64N(5)) * second }
-		a := &traces.SparkApplication{T: at(), App: "a", Start: at(), End: at(), AMStart: at(), Settings: []string{"spark.master=yarn", "spark.executor.instances=-1"}}
-		events := []traces.Event{a}
-		for range r.IntN(4) {
-			events = append(events, &traces.SparkExecutor{T: at(), App: "a", End: at()})
-		}
-		x, err := sparkTrace(t, events...)
+		a := applicationOf("a", "spark.executor.instances=-1")
+		a.T, a.Start, a.End, a.AMStart = at(), at(), at(), at()
+		x, err := sparkTrace(t, a, &traces.SparkExecutor{T: at(), App: "a", End: at()}, &traces.SparkExecutor{T: at(), App: "a", End: at()})
 		if err != nil {
 			t.Fatal(err)
 		}
-		j := x.Jobs[0]
-		if ask := x.ExecutorAskMs["a"]; len(ask) > 0 && slices.Min(ask) < 0 {
-			t.Fatalf("%d: asked for at %v", i, ask)
-		}
-		for _, task := range j.Tasks[traces.Reduce] {
-			if task.Won == nil || task.Won.End < task.Won.Start || task.Won.Start < j.Started {
-				t.Fatalf("%d: %+v of %+v", i, task.Won, a)
+		for k, task := range x.Jobs[0].Tasks[traces.Reduce] {
+			if w := task.Won; w == nil || w.End < w.Start || w.Start < x.Jobs[0].Started || x.ExecutorAskMs["a"][k] < 0 {
+				t.Fatalf("%d: %+v of %+v", i, w, a)
 			}
 		}
 	}
