@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -56,7 +57,7 @@ func unlikeIn(a, b description) string {
 	}
 	var texts []string
 	for _, key := range keys[:min(len(keys), mostKeys)] {
-		texts = append(texts, fmt.Sprintf("%s (%s, %s)", key, orNone(a[key]), orNone(b[key])))
+		texts = append(texts, fmt.Sprintf("%s (%s, %s)", key, cmp.Or(a[key], "none"), cmp.Or(b[key], "none")))
 	}
 	if more := len(keys) - len(texts); more > 0 {
 		texts = append(texts, fmt.Sprintf("%d more", more))
@@ -77,13 +78,6 @@ func (d description) describes(key string) bool {
 		}
 	}
 	return false
-}
-
-func orNone(value string) string {
-	if value == "" {
-		return "none"
-	}
-	return value
 }
 
 // describe returns what a run recorded of its clusters. The keys of a model's own

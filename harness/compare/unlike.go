@@ -50,7 +50,7 @@ func apartWorkloads(all []*results.Run, trials []trial) (list []string) {
 		for _, i := range slices.Sorted(maps.Keys(by[label])) {
 			var texts []string
 			for _, k := range keys[:min(len(keys), mostKeys)] {
-				texts = append(texts, k+" "+orNone(by[label][i][k]))
+				texts = append(texts, k+" "+cmp.Or(by[label][i][k], "none"))
 			}
 			named[label][i] = " (" + strings.Join(texts, ", ") + ")"
 			with = append(with, filepath.Base(all[i].Dir)+" has"+named[label][i])

@@ -10,6 +10,7 @@ import (
 	"heddle/harness/sched"
 	"heddle/harness/stats"
 	"heddle/traces"
+	"heddle/traces/printable"
 )
 
 // Estimate holds how many bytes a scheduler model expected a job's reduces to fetch,
@@ -159,7 +160,7 @@ func (f *Figures) expected() doc.Doc {
 	for _, what := range kinds {
 		if wrong := off[what]; len(wrong) > 0 {
 			medians = append(medians, fmt.Sprintf("%s: the model is off by %.1f %% in the median of %s, by %.1f %% at most", what,
-				stats.Quantile(wrong, 0.5), counted(len(wrong), "job"), stats.Quantile(wrong, 1)))
+				stats.Quantile(wrong, 0.5), printable.Count(len(wrong), "job"), stats.Quantile(wrong, 1)))
 		}
 	}
 	d := doc.Doc{t, more(rows-maxRows, "more expectations"), medians}

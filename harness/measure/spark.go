@@ -6,6 +6,7 @@ import (
 
 	"heddle/harness/doc"
 	"heddle/traces"
+	"heddle/traces/printable"
 )
 
 // Spark has the figures of an application of Spark besides those that a job has, too. Its tasks
@@ -157,7 +158,7 @@ func (f *Figures) Applications() (n int) {
 func (f *Figures) ran() string {
 	n := f.Applications()
 	if n == 0 {
-		return fmt.Sprintf("%s with %s and %s", counted(f.Jobs, "job"), counted(f.Maps, "map"), counted(f.Reduces, "reduce"))
+		return fmt.Sprintf("%s with %s and %s", printable.Count(f.Jobs, "job"), printable.Count(f.Maps, "map"), printable.Count(f.Reduces, "reduce"))
 	}
 	tasks, stages, executors := 0, 0, 0
 	for _, j := range f.JobList {
@@ -165,11 +166,11 @@ func (f *Figures) ran() string {
 			tasks, stages, executors = tasks+j.Attempts.OK, stages+len(s.Stages), executors+s.Executors
 		}
 	}
-	text := fmt.Sprintf("%s of Spark with %s, %s and %s", counted(n, "application"), counted(executors, "executor"), counted(stages, "stage"),
-		counted(tasks, "task"))
+	text := fmt.Sprintf("%s of Spark with %s, %s and %s", printable.Count(n, "application"), printable.Count(executors, "executor"), printable.Count(stages, "stage"),
+		printable.Count(tasks, "task"))
 	if f.Jobs > n {
-		text = fmt.Sprintf("%s of MapReduce with %s and %s, and %s", counted(f.Jobs-n, "job"), counted(f.Maps, "map"),
-			counted(f.Reduces, "reduce"), text)
+		text = fmt.Sprintf("%s of MapReduce with %s and %s, and %s", printable.Count(f.Jobs-n, "job"), printable.Count(f.Maps, "map"),
+			printable.Count(f.Reduces, "reduce"), text)
 	}
 	return text
 }

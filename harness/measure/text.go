@@ -101,13 +101,6 @@ func (i *Figures) Headline() string {
 	return text + fmt.Sprintf(". The trace is %s.", i.Origin)
 }
 
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
 // rest returns tables of phases and nodes, and of what only some traces have.
 func (i *Figures) rest() doc.Doc {
 	phases := doc.NewTable("phases", "phase", "attempts", "median", "p95")

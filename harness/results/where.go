@@ -107,26 +107,25 @@ func (p *filterParser) wrong(format string, args ...any) error {
 	return fmt.Errorf("column %d: %s", column, fmt.Sprintf(format, args...))
 }
 
-func (p *filterParser) or() (func(*Row) bool, error) {
-	a, err := p.and()
-	for err == nil && p.peek() == "||" {
-		p.next()
-		left := a
-		var right func(*Row) bool
-		right, err = p.and()
-		a = func(r *Row) bool { return left(r) || right(r) }
-	}
-	return a, err
-}
+// or and and read conditions that are joined by || and by &&.
+func (p *filterParser) or() (func(*Row) bool, error) { return p.chain("||", true, p.and) }
 
-func (p *filterParser) and() (func(*Row) bool, error) {
-	a, err := p.one()
-	for err == nil && p.peek() == "&&" {
+func (p *filterParser) and() (func(*Row) bool, error) { return p.chain("&&", false, p.one) }
+
+// chain reads conditions that an operator joins. Where the left one is decides, so is the whole; else it is the right one.
+func (p *filterParser) chain(operator string, decides bool, part func() (func(*Row) bool, error)) (func(*Row) bool, error) {
+	a, err := part()
+	for err == nil && p.peek() == operator {
 		p.next()
 		left := a
 		var right func(*Row) bool
-		right, err = p.one()
-		a = func(r *Row) bool { return left(r) && right(r) }
+		right, err = part()
+		a = func(r *Row) bool {
+			if left(r) == decides {
+				return decides
+			}
+			return right(r)
+		}
 	}
 	return a, err
 }
@@ -231,17 +230,5 @@ func (p *filterParser) matching(text func(*Row) string, number func(*Row) float6
 
 // holds reports whether a comparison holds whose sides compare like order to 0.
 func holds(op string, order int) bool {
-	switch op {
-	case "=":
-		return order == 0
-	case "!=":
-		return order != 0
-	case "<":
-		return order < 0
-	case "<=":
-		return order <= 0
-	case ">":
-		return order > 0
-	}
-	return order >= 0
+	return strings.Contains(op, "<=>"[order+1:order+2]) != (op == "!=")
 }

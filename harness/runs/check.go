@@ -1,8 +1,6 @@
 package runs
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -160,11 +158,11 @@ func (r *Run) whole(root *os.Root, folder, name string, recorded []File) (whole 
 	default:
 		defer f.Close()
 		if i >= 0 && info.Size() == recorded[i].Bytes {
-			h := sha256.New()
-			if _, err := io.Copy(h, f); err != nil {
+			is, err := hashed(f)
+			if err != nil {
 				return false, err
 			}
-			whole = hex.EncodeToString(h.Sum(nil)) == recorded[i].SHA256
+			whole = is.SHA256 == recorded[i].SHA256
 		}
 	}
 	if r.compared == nil {
@@ -193,18 +191,20 @@ func openRegular(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
 // The folder need not belong to a complete run. If the file is missing, it
 // returns ErrNotRun.
 func ReadJournal(dir, name string) ([]byte, error) {
-	root, err := openFolder(dir)
-	if err == nil {
-		defer root.Close()
-		var data []byte
-		if data, err = readRecord(root, name); err == nil {
-			return data, nil
-		}
-	}
+	data, err := readIn(dir, name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%w: %s has no %s", ErrNotRun, dir, name)
+		err = fmt.Errorf("%w: %s has no %s", ErrNotRun, dir, name)
 	}
-	return nil, err
+	return data, err
+}
+
+func readIn(dir, name string) ([]byte, error) {
+	root, err := openFolder(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	return readRecord(root, name)
 }
 
 // readRecord reads a JSON file in the folder root that describes a run or a
@@ -254,12 +254,7 @@ func openFolder(dir string) (*os.Root, error) {
 }
 
 func readJSON(dir, name string, v any) error {
-	root, err := openFolder(dir)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	data, err := readRecord(root, name)
+	data, err := readIn(dir, name)
 	if err != nil {
 		return err
 	}

@@ -33,10 +33,15 @@ const (
 // writeAtomic writes data to the file with the given name in the folder root.
 // After a crash the file has either its old content or all of data.
 func writeAtomic(root *os.Root, name string, data []byte) error {
-	return writeWith(root, name, int64(len(data)), true, func(w io.Writer) error {
+	return writeWith(root, name, int64(len(data)), true, all(data))
+}
+
+// all returns a function that writes the whole of some data.
+func all(data []byte) func(io.Writer) error {
+	return func(w io.Writer) error {
 		_, err := w.Write(data)
 		return err
-	})
+	}
 }
 
 // writeWith works like writeAtomic, but the caller's function write writes the
@@ -198,12 +203,14 @@ func hashFile(path string, sync bool) (File, error) {
 			return File{}, fmt.Errorf("write %s: %w", path, Explain(path, 0, err))
 		}
 	}
+	return hashed(f)
+}
+
+// hashed returns the size and the hash of what it reads.
+func hashed(in io.Reader) (File, error) {
 	h := sha256.New()
-	n, err := io.Copy(h, f)
-	if err != nil {
-		return File{}, err
-	}
-	return File{Bytes: n, SHA256: hex.EncodeToString(h.Sum(nil))}, nil
+	n, err := io.Copy(h, in)
+	return File{Bytes: n, SHA256: hex.EncodeToString(h.Sum(nil))}, err
 }
 
 func fileOf(name string, data []byte) File {

@@ -50,11 +50,8 @@ func Failures(trials []TrialRecord) []string {
 		if r.text != "" {
 			line += ": " + r.text
 		}
-		switch more := len(r.names) - namedTrials; {
-		case more > 0:
-			line += fmt.Sprintf(" (%s and %d more)", strings.Join(r.names[:namedTrials], ", "), more)
-		case len(r.names) > 1:
-			line += fmt.Sprintf(" (%s)", strings.Join(r.names, ", "))
+		if len(r.names) > 1 {
+			line += fmt.Sprintf(" (%s)", printable.First(namedTrials, r.names))
 		}
 		list = append(list, line)
 	}

@@ -178,7 +178,7 @@ func (r *Run) End(err error) error {
 	}
 	defer r.release()
 	m := r.manifest.clone()
-	m.Finished = time.Now().UTC().Truncate(time.Millisecond)
+	m.Finished = now()
 	if err == nil && todo > 0 {
 		err = fmt.Errorf("%d of %d trials are not done", todo, len(m.Trials))
 	}
@@ -243,3 +243,6 @@ func blotSecrets(args []string) []string {
 	}
 	return args
 }
+
+// now is the time as records have it.
+func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }

@@ -77,7 +77,7 @@ func (r *Run) loadTrials(m *Manifest) error {
 
 // hasBegun reports whether a trial that is not complete has a folder.
 func (r *Run) hasBegun(trial string) bool {
-	_, err := os.Lstat(r.trialDir(trial) + partial)
+	_, err := os.Lstat(r.TrialDir(trial) + partial)
 	return err == nil
 }
 

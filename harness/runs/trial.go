@@ -32,10 +32,8 @@ type Active struct {
 // below returns the path of a trial's folder, as seen from the run folder.
 func below(name string) string { return filepath.Join("trials", name) }
 
-func (r *Run) trialDir(name string) string { return filepath.Join(r.Dir, "trials", name) }
-
 // TrialDir returns the folder of the complete trial with the given name.
-func (r *Run) TrialDir(name string) string { return r.trialDir(name) }
+func (r *Run) TrialDir(name string) string { return filepath.Join(r.Dir, below(name)) }
 
 // Begin starts a planned trial in an empty folder. Files that an unfinished
 // attempt at the trial left are kept in the folder NAME.partial.before until the trial is done.
@@ -52,14 +50,14 @@ func (r *Run) Begin(name string) (*Active, error) {
 	if r.manifest.Trials[i].State == TrialDone {
 		return nil, fmt.Errorf("begin trial %s: %w: it is done", name, ErrExists)
 	}
-	dir := r.trialDir(name) + partial
-	t := &Active{Name: name, Dir: dir, run: r, started: time.Now().UTC().Truncate(time.Millisecond)}
+	dir := r.TrialDir(name) + partial
+	t := &Active{Name: name, Dir: dir, run: r, started: now()}
 	if _, err := r.root.Lstat(below(name + partial)); err == nil {
 		err = r.root.RemoveAll(below(name + before))
 		if err = errors.Join(err, r.root.Rename(below(name+partial), below(name+before))); err != nil {
 			return nil, fmt.Errorf("begin trial %s: %w", name, err)
 		}
-		t.Before = r.trialDir(name) + before
+		t.Before = r.TrialDir(name) + before
 	}
 	if err := r.root.Mkdir(below(name+partial), folderMode); err != nil {
 		return nil, fmt.Errorf("begin trial %s: %w", name, Explain(dir, 0, err))
@@ -120,10 +118,7 @@ func (t *Active) Folder(name string) (*os.Root, error) {
 // "jobs/job_1_0001/job.xml". A name that would lead out of the trial's folder
 // is refused.
 func (t *Active) WriteFile(name string, data []byte) error {
-	return t.write(name, int64(len(data)), func(w io.Writer) error {
-		_, err := w.Write(data)
-		return err
-	})
+	return t.write(name, int64(len(data)), all(data))
 }
 
 // Write writes a file into the trial's folder, like WriteFile. The caller's
@@ -152,37 +147,42 @@ func (t *Active) Done() error {
 	if root == nil {
 		return errReadOnly
 	}
-	own, err := root.OpenRoot(below(t.Name + partial))
+	record, err := t.complete(root)
 	if err != nil {
 		return fmt.Errorf("complete trial %s: %w", t.Name, err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.setTrial(record)
+}
+
+func (t *Active) complete(root *os.Root) (record TrialRecord, err error) {
+	own, err := root.OpenRoot(below(t.Name + partial))
+	if err != nil {
+		return record, err
 	}
 	defer own.Close()
 	files, err := syncAll(own)
 	if err != nil {
-		return fmt.Errorf("complete trial %s: %w", t.Name, err)
+		return record, err
 	}
-	record := TrialRecord{
-		Name: t.Name, State: TrialDone, Started: t.started, Finished: time.Now().UTC().Truncate(time.Millisecond),
-		Files: files,
-	}
+	record = TrialRecord{Name: t.Name, State: TrialDone, Started: t.started, Finished: now(), Files: files}
 	data, err := json.MarshalIndent(record, "", "  ")
+	if err == nil {
+		err = writeLast(own, trialFile, append(data, '\n'))
+	}
+	if err == nil {
+		err = root.Rename(below(t.Name+partial), below(t.Name))
+	}
 	if err != nil {
-		return fmt.Errorf("complete trial %s: %w", t.Name, err)
+		return record, err
 	}
-	if err := writeLast(own, trialFile, append(data, '\n')); err != nil {
-		return fmt.Errorf("complete trial %s: %w", t.Name, err)
-	}
-	if err := root.Rename(below(t.Name+partial), below(t.Name)); err != nil {
-		return fmt.Errorf("complete trial %s: %w", t.Name, err)
-	}
-	t.Dir = r.trialDir(t.Name)
+	t.Dir = t.run.TrialDir(t.Name)
 	if err := syncDir(filepath.Dir(t.Dir)); err != nil {
-		return fmt.Errorf("complete trial %s: %w", t.Name, err)
+		return record, err
 	}
 	_ = root.RemoveAll(below(t.Name + before)) // what an earlier try left says nothing of this one; if it stays, that does no harm
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.setTrial(record)
+	return record, nil
 }
 
 // Failed records in the manifest why the trial failed. The trial's folder keeps
@@ -191,7 +191,7 @@ func (t *Active) Failed(why error) error {
 	t.run.mu.Lock()
 	defer t.run.mu.Unlock()
 	return t.run.setTrial(TrialRecord{
-		Name: t.Name, State: TrialFailed, Error: why.Error(), Started: t.started, Finished: time.Now().UTC().Truncate(time.Millisecond),
+		Name: t.Name, State: TrialFailed, Error: why.Error(), Started: t.started, Finished: now(),
 	})
 }
 
@@ -226,7 +226,7 @@ func (r *Run) ReadLast(trial, name string) ([]byte, error) {
 // readTrial reads the file trial.json of a complete trial. It returns
 // fs.ErrNotExist if the trial has no complete folder.
 func (r *Run) readTrial(name string) (TrialRecord, error) {
-	dir := r.trialDir(name)
+	dir := r.TrialDir(name)
 	if _, err := os.Stat(dir); err != nil {
 		return TrialRecord{}, err
 	}
