@@ -147,8 +147,8 @@ func (w *Reader) Explain() (x *Explanation, ok bool) {
 
 // path returns the critical path from the end of a job back to a time, through all jobs or only one.
 func (w *Reader) path(j *job, from traces.Time, only *job) ([]Step, []Line) {
-	k := walk{w: w, at: j.ended, floor: from, only: only, seen: map[*attempt]bool{}, walks: w.walks}
+	w.walks++
+	k := walk{w: w, at: j.ended, floor: from, only: only, id: w.walks}
 	k.job(j)
-	w.walks = k.walks
 	return k.steps, w.lines(k.steps, Ns(j.ended-from))
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"sort"
 	"strings"
 
 	"heddle/harness/state"
@@ -215,7 +216,7 @@ func (w *Reader) roomSince(need state.Amounts, t traces.Time) traces.Time {
 		list = w.roomFor(&need)
 		w.rooms[need] = list
 	}
-	i, _ := slices.BinarySearchFunc(list, t, func(s span, t traces.Time) int { return cmp.Compare(s.from, t) })
+	i := sort.Search(len(list), func(i int) bool { return list[i].from >= t })
 	if i > 0 && list[i-1].to >= t {
 		return list[i-1].from
 	}
@@ -237,10 +238,11 @@ func (w *Reader) roomFor(need *state.Amounts) (list []span) {
 			if open {
 				all[len(all)-1].to = l.t
 			}
-			if has := l.free.Holds(need); has && !open {
+			has := l.free.Holds(need)
+			if has && !open {
 				all = append(all, span{l.t, -never})
 			}
-			open = l.free.Holds(need)
+			open = has
 		}
 	}
 	slices.SortFunc(all, func(a, b span) int { return cmp.Compare(a.from, b.from) })

@@ -14,8 +14,7 @@ type walk struct {
 	at    traces.Time // up to where it has come
 	floor traces.Time
 	steps []Step
-	seen  map[*attempt]bool
-	walks int // of applications of Spark, by all walks
+	id    int // what was met has it in seen
 }
 
 // to gives the time from t on to a cause, and goes there.
@@ -31,11 +30,9 @@ func (k *walk) to(t traces.Time, s Step) {
 
 // visit reports whether an attempt was not met before.
 func (k *walk) visit(a *attempt) bool {
-	if k.seen[a] {
-		return false
-	}
-	k.seen[a] = true
-	return true
+	was := a.seen
+	a.seen = k.id
+	return was != k.id
 }
 
 // step describes a piece of an attempt.
@@ -131,7 +128,7 @@ func (k *walk) wait(a *attempt) *attempt {
 			s.Cause = nodeLost
 		case x.master:
 			s.Other.Job = x.job.id
-			if y := k.lastGood(x.job); k.only == nil && y != nil && !k.seen[y] {
+			if y := k.lastGood(x.job); k.only == nil && y != nil && y.seen != k.id {
 				k.to(y.end, Step{Cause: jobEnd, Job: x.job.id})
 				return y
 			}
@@ -193,7 +190,7 @@ func (k *walk) holder(a *attempt) (best *attempt) {
 		if x.end > k.at {
 			break
 		}
-		if x != a && !k.seen[x] && (x.isAttempt() || x.job != a.job && x.start < k.at) && (best == nil || rank(x) > rank(best)) {
+		if x != a && x.seen != k.id && (x.isAttempt() || x.job != a.job && x.start < k.at) && (best == nil || rank(x) > rank(best)) {
 			best = x
 		}
 	}
@@ -205,7 +202,7 @@ func (k *walk) holder(a *attempt) (best *attempt) {
 		list = k.w.ends
 	}
 	for _, x := range list {
-		if x != a && x.from < k.at && x.end > k.at && !k.seen[x] && (best == nil || x.from > best.from) {
+		if x != a && x.from < k.at && x.end > k.at && x.seen != k.id && (best == nil || x.from > best.from) {
 			best = x
 		}
 	}
@@ -224,7 +221,7 @@ func (k *walk) asked(a *attempt) *attempt {
 			c = masterLost
 		}
 		y := upTo(a.job.ends, k.at)
-		for y != nil && k.seen[y] {
+		for y != nil && y.seen == k.id {
 			y = upTo(a.job.ends, y.end-1)
 		}
 		if y != nil {

@@ -25,12 +25,16 @@ func (w *Reader) lines(steps []Step, whole Ns) (list []Line) {
 		by[s.Cause] = append(by[s.Cause], s)
 	}
 	for c, steps := range by { // sorted below
-		l := Line{Cause: c, Inherent: says[c].inherent}
+		l := Line{Cause: c}
+		said := says[c]
+		if said[0] == "" {
+			said, l.Inherent = mustBe[c], true
+		}
 		for _, s := range steps {
 			l.Seconds += Ns(s.To - s.From)
 		}
 		l.Share = 100 * float64(l.Seconds) / float64(max(1, whole))
-		w.fillIn(&l, steps)
+		l.Sentence, l.Change = w.fillIn(said, steps)
 		if a := longest(steps).Attempt; a.Job != "" && c != handOver {
 			l.Ask = a.String()
 		}
@@ -65,115 +69,108 @@ func top(steps []Step, of func(Step) string) (name string, sum Ns) {
 // of the longest piece, stand $task, its $span, what it would take at $least and took as a $whole, its
 // $load on $cores, the $rate and the $node; of all pieces the node, job and other job that had most of their time,
 // and that time: $worst $on, $job $sum, $other $of.
-var says = map[Cause]struct {
-	sentence, change string
-	inherent         bool
-}{
+var says = map[Cause][2]string{
 	reducesHold: {
 		"reduces of $job held the containers that its own maps waited for, and could not end without these maps",
-		"fewer reduces (key reduces), mapreduce.job.reduce.slowstart.completedmaps: 1, or more slots", false,
+		"fewer reduces (key reduces), mapreduce.job.reduce.slowstart.completedmaps: 1, or more slots",
 	},
 	othersHold: {
 		"its tasks waited for containers that other jobs held, $other most of all ($of)",
-		"the queue's capacity or the job's priority, another model, or more nodes", false,
+		"the queue's capacity or the job's priority, another model, or more nodes",
 	},
 	masterWait: {
 		"jobs waited for their ApplicationMaster longer than one takes to start here ($start), $job most of all ($sum)",
-		"yarn.scheduler.capacity.maximum-am-resource-percent", false,
+		"yarn.scheduler.capacity.maximum-am-resource-percent",
 	},
 	kept: {
 		"a node had room, and a task that waited did not get it, such as $task for $span: by the queue's limits, or since the scheduler " +
 			"waited for a node nearer to its input",
-		"yarn.scheduler.capacity.node-locality-delay, the queue's maximum-capacity, or the model's parameters", false,
+		"yarn.scheduler.capacity.node-locality-delay, the queue's maximum-capacity, or the model's parameters",
 	},
 	slowNode: {
 		"$worst was slower than the other nodes ($on): $task took $whole there in place of $least",
-		"look at that node, take it out, or mapreduce.map.speculative", false,
+		"look at that node, take it out, or mapreduce.map.speculative",
 	},
 	farRead: {
 		"maps read their input from other nodes, or not from the cache: $task on $node took $whole in place of the $least of maps " +
 			"with it nearer",
-		"yarn.scheduler.capacity.node-locality-delay, the replication of the input, or key cache", false,
+		"yarn.scheduler.capacity.node-locality-delay, the replication of the input, or key cache",
 	},
 	skew: {
 		"some tasks had more to read: $task read $load times as much as is typical",
-		"another split size (mapreduce.input.fileinputformat.split.maxsize) or partitioner", false,
+		"another split size (mapreduce.input.fileinputformat.split.maxsize) or partitioner",
 	},
-	disk: {"disks were read as fast as they can: that of $worst at $rate ($on)", "key cache, more nodes, or faster disks", false},
+	disk: {"disks were read as fast as they can: that of $worst at $rate ($on)", "key cache, more nodes, or faster disks"},
 	link: {
 		"links were as full as they can be: that of $worst at $rate ($on)",
-		"fewer bytes to move (mapreduce.map.output.compress, a combiner), locality, or faster links", false,
+		"fewer bytes to move (mapreduce.map.output.compress, a combiner), locality, or faster links",
 	},
 	cores: {
 		"more attempts computed than there are cores: $load on $cores in the longest piece",
-		"more cores, or nodes with cores of their own", false,
+		"more cores, or nodes with cores of their own",
 	},
 	failed: {
 		"attempts failed and ran again, most of this on $worst ($on), such as $task",
-		"what the logs of these attempts say; take the node out if it is always the same", false,
+		"what the logs of these attempts say; take the node out if it is always the same",
 	},
 	nodeLost: {
 		"a node was lost, and what ran or lay there was run again, such as $task",
-		"yarn.resourcemanager.nm.liveness-monitor.expiry-interval-ms", false,
+		"yarn.resourcemanager.nm.liveness-monitor.expiry-interval-ms",
 	},
 	preempted: {
 		"YARN killed attempts to give their containers to others, such as $task",
-		"yarn.resourcemanager.scheduler.monitor.enable, the queues' capacities", false,
+		"yarn.resourcemanager.scheduler.monitor.enable, the queues' capacities",
 	},
-	speculation: {"slow attempts ran until a speculative one had replaced them, such as $task", "mapreduce.map.speculative", false},
-	killed:      {"attempts were killed and ran again, such as $task", "", false},
-	masterLost:  {"an ApplicationMaster of $job was lost, and another one started", "yarn.resourcemanager.am.max-attempts", false},
-
-	ownWork:     {"the work of tasks that wait for each other or for the same container: $tasks, most of $job ($sum)", "", true},
-	masterStart: {"ApplicationMasters started, which takes $start here at least", "", true},
-	handOver: {
-		"containers on their way: heartbeats and launches, $span each at most",
-		"yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms, the NodeManagers' heartbeat", true,
-	},
-	jobEnd:        {"from the last task of a job to its end: commit and history", "", true},
-	submittedLate: {"nothing to do: $job was not yet submitted", "", true},
-	askedLate: {
-		"not known: $task was asked for $span after its ApplicationMaster was up, and the trace does not say why", "", true,
-	},
-	slower:  {"not known why: attempts took longer than such typically do: $task on $node took $whole in place of $least", "", true},
-	unknown: {"not known: $why", "", true},
-
+	speculation: {"slow attempts ran until a speculative one had replaced them, such as $task", "mapreduce.map.speculative"},
+	killed:      {"attempts were killed and ran again, such as $task"},
+	masterLost:  {"an ApplicationMaster of $job was lost, and another one started", "yarn.resourcemanager.am.max-attempts"},
 	sparkStart: {
 		"no executor was there yet: $parts ($job)",
-		"spark.yarn.jars or spark.yarn.archive in HDFS, room in the queue, or one application in place of several", false,
+		"spark.yarn.jars or spark.yarn.archive in HDFS, room in the queue, or one application in place of several",
 	},
 	executorsLate: {
 		"tasks waited for an executor that came later: $spark for $span",
-		"spark.dynamicAllocation.initialExecutors, schedulerBacklogTimeout, $instances, or room in the queue", false,
+		"spark.dynamicAllocation.initialExecutors, schedulerBacklogTimeout, $instances, or room in the queue",
 	},
-	localityWait: {
-		"a core was free, and its task waited for one nearer to its data: $spark ran there after all ($locality), after $span", "$wait", false,
-	},
+	localityWait: {"a core was free, and its task waited for one nearer to its data: $spark ran there after all ($locality), after $span", "$wait"},
 	sparkSkew: {
 		"tasks had more to read than others of their stage: $spark took $whole in place of $least, and read $read, $load times the median",
-		"spark.sql.adaptive.skewJoin.enabled, $partitions, or another key", false,
+		"spark.sql.adaptive.skewJoin.enabled, $partitions, or another key",
 	},
-	spilt: {"a task spilled $spilt to disk, which others did not: $spark", "$memory, spark.memory.fraction, $partitions", false},
-	gc:    {"garbage collections, the longest in $spark ($span)", "$memory, or fewer tasks an executor", false},
+	spilt: {"a task spilled $spilt to disk, which others did not: $spark", "$memory, spark.memory.fraction, $partitions"},
+	gc:    {"garbage collections, the longest in $spark ($span)", "$memory, or fewer tasks an executor"},
 	fetchWait: {
 		"tasks waited for blocks of shuffles, $spark for $span",
 		"spark.reducer.maxSizeInFlight, fewer bytes, or faster links",
-		false,
 	},
 	stageAgain: {
 		"stages ran again, since output of theirs was lost: $stage",
 		"spark.shuffle.service.enabled, spark.decommission.enabled",
-		false,
 	},
-	sparkFailed: {"tasks failed or were killed, such as $spark: $error", "what the logs of that executor say", false},
-	sparkSlower: {"not known why: tasks took longer than others of their stage: $spark took $whole in place of $least", "", true},
-	sparkDriver: {"the driver was at work and no task that counts: plans, listings, commits, and its own program ($job)", "", true},
-	delivery:    {"tasks on their way: sent, their code read, their results brought back", "", true},
-	sparkWork:   {"the work of tasks that wait for each other or for the same core: $tasks, most of $stage", "", true},
+	sparkFailed: {"tasks failed or were killed, such as $spark: $error", "what the logs of that executor say"},
+}
+
+// mustBe is the same of what must be.
+var mustBe = map[Cause][2]string{
+	ownWork:     {"the work of tasks that wait for each other or for the same container: $tasks, most of $job ($sum)"},
+	masterStart: {"ApplicationMasters started, which takes $start here at least"},
+	handOver: {
+		"containers on their way: heartbeats and launches, $span each at most",
+		"yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms, the NodeManagers' heartbeat",
+	},
+	jobEnd:        {"from the last task of a job to its end: commit and history"},
+	submittedLate: {"nothing to do: $job was not yet submitted"},
+	askedLate:     {"not known: $task was asked for $span after its ApplicationMaster was up, and the trace does not say why"},
+	slower:        {"not known why: attempts took longer than such typically do: $task on $node took $whole in place of $least"},
+	unknown:       {"not known: $why"},
+	sparkSlower:   {"not known why: tasks took longer than others of their stage: $spark took $whole in place of $least"},
+	sparkDriver:   {"the driver was at work and no task that counts: plans, listings, commits, and its own program ($job)"},
+	delivery:      {"tasks on their way: sent, their code read, their results brought back"},
+	sparkWork:     {"the work of tasks that wait for each other or for the same core: $tasks, most of $stage"},
 }
 
 // fillIn puts into sentences what some steps of a cause were, in the words of their Hadoop.
-func (w *Reader) fillIn(l *Line, steps []Step) {
+func (w *Reader) fillIn(said [2]string, steps []Step) (sentence, change string) {
 	x := longest(steps)
 	span := x.To - x.From
 	worst, on := top(steps, func(s Step) string { return string(s.Node) })
@@ -185,7 +182,7 @@ func (w *Reader) fillIn(l *Line, steps []Step) {
 		"$rate", fmt.Sprintf("%.3g MB/s", x.Load/1e6), "$node", cmp.Or(string(x.Node), noNode), "$start", Ns(w.least).String(),
 		"$worst", cmp.Or(worst, noNode), "$on", on.String(), "$job", job, "$sum", sum.String(), "$other", other, "$of", of.String(),
 		"$why", w.notKnown(x))...)
-	l.Sentence, l.Change = x.Job.Words(text.Replace(says[l.Cause].sentence)), x.Job.Words(text.Replace(says[l.Cause].change))
+	return x.Job.Words(text.Replace(said[0])), x.Job.Words(text.Replace(said[1]))
 }
 
 const noNode = "an unknown node"

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -153,15 +154,11 @@ type part struct {
 // parts divides a task's time: waits for shuffle blocks, garbage collections, what is not its run, and the rest.
 func (t *sparkTask) parts() (list [3]part, own traces.Time) {
 	own = t.End - t.T
-	outside := traces.Time(0)
+	outside, ms := traces.Time(0), func(n int64) traces.Time { return traces.Time(min(n, traces.MostTime/1e6) * 1e6) }
 	if t.RunMs >= 0 {
-		outside = own - traces.Time(min(t.RunMs, traces.MostTime/1e6)*1e6)
+		outside = own - ms(t.RunMs)
 	}
-	for i, p := range []part{
-		{delivery, outside},
-		{fetchWait, traces.Time(min(t.FetchWaitMs, traces.MostTime/1e6) * 1e6)},
-		{gc, traces.Time(min(t.GCMs, traces.MostTime/1e6) * 1e6)},
-	} {
+	for i, p := range []part{{delivery, outside}, {fetchWait, ms(t.FetchWaitMs)}, {gc, ms(t.GCMs)}} {
 		p.took = max(0, min(p.took, own))
 		list[i], own = p, own-p.took
 	}
@@ -176,7 +173,6 @@ func (t *sparkTask) own() traces.Time {
 // spark goes from the end of an application, or from where the walk is, to its submission.
 func (k *walk) spark(j *job) {
 	a := j.app
-	k.walks++
 	t := k.lastOf(a.ends, k.at, true)
 	if t == nil {
 		t = k.lastOf(a.ends, k.at, false)
@@ -185,7 +181,7 @@ func (k *walk) spark(j *job) {
 		k.to(t.End, Step{Cause: sparkDriver, Job: j.id})
 	}
 	for t != nil && k.at > k.floor {
-		t.seen = k.walks
+		t.seen = k.id
 		k.ranSpark(j, t)
 		t = k.waitedSpark(j, t)
 	}
@@ -195,9 +191,9 @@ func (k *walk) spark(j *job) {
 
 // lastOf returns the task of a list, ordered by end, that ended last at a time or before, and was not met before.
 func (k *walk) lastOf(list []*sparkTask, t traces.Time, good bool) *sparkTask {
-	i, _ := slices.BinarySearchFunc(list, t+1, func(x *sparkTask, t traces.Time) int { return cmp.Compare(x.End, t) })
+	i := sort.Search(len(list), func(i int) bool { return list[i].End > t })
 	for _, x := range slices.Backward(list[:i]) {
-		if x.seen != k.walks && (!good || x.Outcome == traces.Succeeded) {
+		if x.seen != k.id && (!good || x.Outcome == traces.Succeeded) {
 			return x
 		}
 	}
@@ -297,7 +293,7 @@ func (x *executor) sweep(cpus int32) {
 
 // holds returns the task whose end gave a core to another one; nil: one was free.
 func (k *walk) holds(t *sparkTask) *sparkTask {
-	if y := t.held; y != nil && y != t && y.seen != k.walks {
+	if y := t.held; y != nil && y != t && y.seen != k.id {
 		return y
 	}
 	return k.lastOf(t.executor.freed, t.T, false)
@@ -330,14 +326,8 @@ func (w *Reader) sparkWords(steps []Step) []string {
 	}
 	a := j.app
 	words := []string{
-		"$wait",
-		a.setting("spark.locality.wait", "3s"),
-		"$memory",
-		a.setting("spark.executor.memory", "1g"),
-		"$partitions",
-		a.setting("spark.sql.shuffle.partitions", "200"),
-		"$instances",
-		a.setting("spark.executor.instances", "2, or as allocated dynamically"),
+		"$wait", a.setting("spark.locality.wait", "3s"), "$memory", a.setting("spark.executor.memory", "1g"), "$partitions",
+		a.setting("spark.sql.shuffle.partitions", "200"), "$instances", a.setting("spark.executor.instances", "2, or as allocated dynamically"),
 	}
 	if t := x.ran; t != nil {
 		words = append(words, "$stage", fmt.Sprintf("stage %d.%d (%s)", t.Stage, t.StageAttempt, t.stage.Name), "$spark",

@@ -48,20 +48,14 @@ func (w *Reader) Why(text string) (list []SparkWhy, err error) {
 
 func (w *Reader) whySpark(j *job, t *sparkTask) []string {
 	seconds := func(t traces.Time) string { return Ns(t - w.begin).String() }
-	said := fmt.Sprintf(
-		"ran on executor %s on %s at %s for %v, %s as Spark counts locality: where its data was is in no event log",
-		t.Executor,
-		t.Node,
-		seconds(t.T),
-		Ns(t.End-t.T),
-		t.Locality,
-	)
+	said := fmt.Sprintf("ran on executor %s on %s at %s for %v, %s as Spark counts locality: where its data was is in no event log",
+		t.Executor, t.Node, seconds(t.T), Ns(t.End-t.T), t.Locality)
 	if t.Outcome != traces.Succeeded {
 		said += fmt.Sprintf("; it %v: %s", t.Outcome, t.Error)
 	}
 	list := []string{said}
-	k := walk{w: w, at: t.T, floor: at(t.stage.T), walks: w.walks + 1}
 	w.walks++
+	k := walk{w: w, at: t.T, floor: at(t.stage.T), id: w.walks}
 	held := k.waitedSpark(j, t)
 	if len(k.steps) == 0 && held == nil {
 		return append(list, "its stage was submitted just before, and a core was free")
@@ -79,11 +73,8 @@ func (w *Reader) whySpark(j *job, t *sparkTask) []string {
 		list = append(list, fmt.Sprintf("from %s to %s %s", seconds(s.From), seconds(s.To), what))
 	}
 	if held != nil && k.at > at(t.stage.T) {
-		list = append(
-			list,
-			fmt.Sprintf("from %s to %s all cores of its executor were taken, until task %d of stage %d.%d left one", seconds(t.stage.T),
-				seconds(k.at), held.Index, held.Stage, held.StageAttempt),
-		)
+		list = append(list, fmt.Sprintf("from %s to %s all cores of its executor were taken, until task %d of stage %d.%d left one",
+			seconds(t.stage.T), seconds(k.at), held.Index, held.Stage, held.StageAttempt))
 	}
 	return list
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"sort"
 	"strings"
 
 	"heddle/traces"
@@ -21,8 +22,13 @@ type typical struct {
 	all       []*attempt
 	took      traces.Time // the median
 	bytes     int64       // the median; 0: not known of all
-	elsewhere map[place]traces.Time
-	slow      map[*node]bool
+	elsewhere map[place]elsewhere
+}
+
+// elsewhere is what attempts took on other nodes, and whether theirs is slower.
+type elsewhere struct {
+	took traces.Time
+	slow bool
 }
 
 // place is where an attempt ran, and from where its input came.
@@ -83,7 +89,7 @@ func (w *Reader) measure() {
 		}
 		for _, g := range a.groups() {
 			if w.groups[g] == nil {
-				w.groups[g] = &typical{elsewhere: map[place]traces.Time{}, slow: map[*node]bool{}}
+				w.groups[g] = &typical{elsewhere: map[place]elsewhere{}}
 			}
 			w.groups[g].all = append(w.groups[g].all, a)
 		}
@@ -147,8 +153,7 @@ func (s *sharing) between(from, to traces.Time) (lost traces.Time, load float64)
 		return 0, 0
 	}
 	by := func(t traces.Time) sums {
-		i, _ := slices.BinarySearchFunc(s.steps, t, func(x sums, t traces.Time) int { return cmp.Compare(x.t, t) })
-		return s.upTo(i, t)
+		return s.upTo(sort.Search(len(s.steps), func(i int) bool { return s.steps[i].t >= t }), t)
 	}
 	a, b := by(from), by(to)
 	return min(to-from, traces.Time(b.missed-a.missed)), (b.ran - a.ran) / float64(to-from)
@@ -209,24 +214,16 @@ func (w *Reader) slowOn(a *attempt) traces.Time {
 	p := place{a.node, a.level}
 	others, ok := s.elsewhere[p]
 	if !ok {
-		others = median(s.all, func(b *attempt) bool { return b.node != a.node && b.level == a.level })
+		others = elsewhere{median(s.all, func(b *attempt) bool { return b.node != a.node && b.level == a.level }), s.isSlow(a.node)}
 		s.elsewhere[p] = others
 	}
 	if slowed := a.node.slowed; len(slowed) > 0 && slowed[0] < a.end { // it is said to be slow
-		if float64(a.took) < standsOut*float64(others) {
-			return 0
-		}
-		return others
+		others.slow = float64(a.took) >= standsOut*float64(others.took)
 	}
-	slow, ok := s.slow[a.node]
-	if !ok {
-		slow = s.isSlow(a.node)
-		s.slow[a.node] = slow
-	}
-	if !slow {
+	if !others.slow {
 		return 0
 	}
-	return others
+	return others.took
 }
 
 // isSlow reports whether several attempts on a node took clearly longer than those elsewhere whose input came

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"sort"
 
 	"heddle/harness/state"
 	"heddle/traces"
@@ -31,7 +32,7 @@ type Reader struct {
 	byCount  bool        // sizes are not known: containers are counted
 	block    traces.Block
 	copied   bool // blocks have several replicas
-	walks    int  // see walk
+	walks    int  // see walk.id
 }
 
 type job struct {
@@ -82,6 +83,7 @@ type attempt struct {
 	from        traces.Time // since when its room was reserved
 	since       traces.Time // when it had all that it needed: a reduce, the end of the last map
 	took        traces.Time // from then on, without what it lost by sharing cores
+	seen        int         // by which walk
 }
 
 // never is before and -never is after all times. Such times can be added and subtracted.
@@ -287,8 +289,7 @@ func upTo(list []*attempt, t traces.Time) *attempt {
 
 // after returns how many attempts of a list, ordered by end, ended at t or before.
 func after(list []*attempt, t traces.Time) int {
-	i, _ := slices.BinarySearchFunc(list, t+1, func(a *attempt, t traces.Time) int { return cmp.Compare(a.end, t) })
-	return i
+	return sort.Search(len(list), func(i int) bool { return list[i].end > t })
 }
 
 // reason is why an attempt could not be asked for before.
