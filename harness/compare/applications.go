@@ -11,7 +11,8 @@ import (
 // Applications compares jobs of MapReduce and applications of Spark in several traces by their names: of each name and
 // trace the means over those that succeeded. The last column is how much longer they took than in the first trace.
 func Applications(names []string, list []*measure.Figures) doc.Doc {
-	t := doc.NewTable("applications", "name", "trace", "of", "succeeded", "completion", "waited", "task time", "CPU", "GC", "fetch wait", "read", "shuffled", "spilt", "against the first")
+	t := doc.NewTable("applications", "name", "trace", "of", "succeeded", "completion", "waited", "task time", "CPU", "GC", "fetch wait",
+		"read", "shuffled", "spilt", "against the first")
 	var order []string
 	by := map[string][][]*measure.Job{}
 	for i, f := range list {

@@ -137,7 +137,8 @@ func steeringParts(list []Steering) doc.Doc {
 	if !slices.ContainsFunc(list, func(s Steering) bool { return !s.certain() }) {
 		return nil
 	}
-	x := doc.NewTable("steering", "model", "trials", "decisions", "honoured", "unused", "to the container, median", "p95", "maps as predicted", "by the expected rule")
+	x := doc.NewTable("steering", "model", "trials", "decisions", "honoured", "unused", "to the container, median", "p95",
+		"maps as predicted", "by the expected rule")
 	for i := range list {
 		s := &list[i]
 		var branches []string

@@ -232,7 +232,8 @@ func (f *Forecast) Doc() doc.Doc {
 	if f.simulated {
 		total += " for the jobs alone: a simulation makes no input and checks no output"
 	}
-	tell := doc.NewTable("repeats", "workload", "models", "spread of the ratio", "from repeats", "repeats", "difference there", "repeats to tell it")
+	tell := doc.NewTable("repeats", "workload", "models", "spread of the ratio", "from repeats", "repeats", "difference there",
+		"repeats to tell it")
 	for _, t := range f.Tell {
 		models, unknown := t.A+", "+t.B, doc.Number(math.NaN(), "")
 		spread, repeats, seen, seenRepeats := unknown, unknown, unknown, unknown

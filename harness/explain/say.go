@@ -132,7 +132,10 @@ var says = map[Cause][2]string{
 		"tasks waited for an executor that came later: $spark for $span",
 		"spark.dynamicAllocation.initialExecutors, schedulerBacklogTimeout, $instances, or room in the queue",
 	},
-	localityWait: {"a core was free, and its task waited for one nearer to its data: $spark ran there after all ($locality), after $span", "$wait"},
+	localityWait: {
+		"a core was free, and its task waited for one nearer to its data: $spark ran there after all ($locality), after $span",
+		"$wait",
+	},
 	sparkSkew: {
 		"tasks had more to read than others of their stage: $spark took $whole in place of $least, and read $read, $load times the median",
 		"spark.sql.adaptive.skewJoin.enabled, $partitions, or another key",

@@ -302,7 +302,7 @@ func predictSetting(list []measured, costs *calibration.Calibration, o Options) 
 	x.ErrorPct = compare.Number(percent(mean, float64(x.MeasuredMs)))
 	x.NoisePct = compare.Number(100 * stats.Spread(was))
 	x.SpeedPct = compare.Number(100 * (stats.Mean(speeds).Value - 1))
-	x.ErrorAtSpeedPct = compare.Number(math.NaN())
+	x.ErrorAtSpeedPct = unknown
 	if len(atSpeed) == len(is) {
 		mean, _, _, _ := costs.Noise.Interval(atSpeed)
 		x.ErrorAtSpeedPct = compare.Number(percent(mean, float64(x.MeasuredMs)))
@@ -357,7 +357,8 @@ func (a *Across) sum() {
 
 // Doc returns the predictions for people to read.
 func (a *Across) Doc() doc.Doc {
-	table := doc.NewTable("settings", "run", "workload", "model", "runs", "measured", "predicted", "error", "noise floor", "95 % of new runs", "runs in it", "speed", "error at it")
+	table := doc.NewTable("settings", "run", "workload", "model", "runs", "measured", "predicted", "error", "noise floor", "95 % of new runs",
+		"runs in it", "speed", "error at it")
 	for _, x := range a.Settings {
 		lo, hi := x.PredictedCI95Ms[0], x.PredictedCI95Ms[1]
 		bounded := !math.IsInf(lo, 0)

@@ -22,9 +22,9 @@ import (
 // TestSumByHand has the errors of three trials worked out by hand.
 func TestSumByHand(t *testing.T) {
 	w := Own{Trials: []Prediction{
-		{MeasuredMs: 100, PredictedMs: 112, ErrorPct: 12, MakespanErrorPct: -5, MapDistancePct: 10, MapKS: 0.1, ReduceKS: compare.Number(math.NaN()), LocalityPoints: 3},
-		{MeasuredMs: 200, PredictedMs: 188, ErrorPct: -6, MakespanErrorPct: 7, MapDistancePct: 20, MapKS: 0.2, LocalityPoints: 6},
-		{MeasuredMs: 300, PredictedMs: 327, ErrorPct: 9, MakespanErrorPct: 0, MapDistancePct: 30, MapKS: 0.6, LocalityPoints: 0},
+		{MeasuredMs: 100, PredictedMs: 112, ErrorPct: 12, MakespanErrorPct: -5, Distances: Distances{10, 0.1, 0, unknown, 3}},
+		{MeasuredMs: 200, PredictedMs: 188, ErrorPct: -6, MakespanErrorPct: 7, Distances: Distances{20, 0.2, 0, 0, 6}},
+		{MeasuredMs: 300, PredictedMs: 327, ErrorPct: 9, MakespanErrorPct: 0, Distances: Distances{30, 0.6, 0, 0, 0}},
 	}}
 	w.sum(nil)
 	for _, x := range []struct {

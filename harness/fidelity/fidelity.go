@@ -289,7 +289,7 @@ func predictionOf(name string, was *measure.Figures, again []*measure.Figures, m
 func localityPoints(was *measure.Figures, again []*measure.Figures) compare.Number {
 	again = slices.DeleteFunc(slices.Clone(again), func(f *measure.Figures) bool { return f.Locality.Known() == 0 })
 	if was.Locality.Known() == 0 || len(again) == 0 {
-		return compare.Number(math.NaN())
+		return unknown
 	}
 	most := 0.0
 	for level, share := range was.Locality.Shares() {
@@ -303,7 +303,7 @@ func localityPoints(was *measure.Figures, again []*measure.Figures) compare.Numb
 // measured ones: the Wasserstein distance and the Kolmogorov-Smirnov distance.
 func distance(measured *measure.Figures, again []*measure.Figures, of func(*measure.Figures) *measure.Durations) (pct, ks compare.Number) {
 	if of(measured) == nil || slices.ContainsFunc(again, func(f *measure.Figures) bool { return of(f) == nil }) {
-		return compare.Number(math.NaN()), compare.Number(math.NaN())
+		return unknown, unknown
 	}
 	was := of(measured).Ms()
 	var is []float64
@@ -325,5 +325,8 @@ func mean(list []*measure.Figures, of func(*measure.Figures) float64) float64 {
 	}
 	return sum / float64(len(list))
 }
+
+// unknown is a number that is not known.
+var unknown = compare.Number(math.NaN())
 
 func percent(is, was float64) float64 { return 100 * (is - was) / was }

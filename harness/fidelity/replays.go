@@ -2,7 +2,6 @@ package fidelity
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"heddle/harness/compare"
@@ -41,10 +40,10 @@ func OfReplays(trials []compare.Chosen, metrics []measure.Metric) (*Report, erro
 	for i := range r.Own {
 		own := &r.Own[i]
 		own.sum(metrics)
-		own.NoisePct = compare.Number(math.NaN())
+		own.NoisePct = unknown
 		own.Metrics = slices.DeleteFunc(own.Metrics, func(x MetricError) bool { return x.Trials == 0 })
 		for k := range own.Metrics {
-			own.Metrics[k].Noise = compare.Number(math.NaN())
+			own.Metrics[k].Noise = unknown
 		}
 	}
 	return r, nil

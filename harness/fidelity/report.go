@@ -42,24 +42,30 @@ type Own struct {
 	NoisePct    compare.Number `json:"noisePct"`
 	MeasuredMs  compare.Number `json:"measuredMs"`
 	PredictedMs compare.Number `json:"predictedMs"`
-	// MakespanErrorPct is the absolute error of the makespan, in percent.
-	// MapDistancePct and ReduceDistancePct are Wasserstein distances between
-	// measured and simulated task durations, in percent of the measured mean.
-	// MapKS and ReduceKS are Kolmogorov-Smirnov distances between the same
-	// durations. LocalityPoints compares the shares of maps at each locality
-	// level, such as node or rack: it is the largest difference in percentage
-	// points.
-	MakespanErrorPct  compare.Number `json:"makespanErrorPct"`
+	// MakespanErrorPct is the absolute error of the makespan, in percent. The Distances are means over trials.
+	MakespanErrorPct compare.Number `json:"makespanErrorPct"`
+	Distances
+	Trials []Prediction `json:"trials"`
+	// Metrics has the errors of Options.Metrics, in their order.
+	Metrics []MetricError `json:"metrics,omitempty"`
+
+	jobs []float64 // errors of single jobs in percent, for replays of a trace
+}
+
+// Distances say how far predicted tasks are from measured ones. MapDistancePct and ReduceDistancePct are Wasserstein
+// distances between their durations, in percent of the measured mean. MapKS and ReduceKS are Kolmogorov-Smirnov distances
+// between the same durations. LocalityPoints is the largest difference, in percentage points, between the shares of maps
+// at a locality level, such as node or rack; null if the trace does not say where maps' blocks were.
+type Distances struct {
 	MapDistancePct    compare.Number `json:"mapDistancePct"`
 	MapKS             compare.Number `json:"mapKS"`
 	ReduceDistancePct compare.Number `json:"reduceDistancePct"`
 	ReduceKS          compare.Number `json:"reduceKS"`
 	LocalityPoints    compare.Number `json:"localityPoints"`
-	Trials            []Prediction   `json:"trials"`
-	// Metrics has the errors of Options.Metrics, in their order.
-	Metrics []MetricError `json:"metrics,omitempty"`
+}
 
-	jobs []float64 // errors of single jobs in percent, for replays of a trace
+func (d *Distances) all() []*compare.Number {
+	return []*compare.Number{&d.MapDistancePct, &d.MapKS, &d.ReduceDistancePct, &d.ReduceKS, &d.LocalityPoints}
 }
 
 // Prediction contains the measured completion time of one trial and the time
@@ -68,16 +74,12 @@ type Prediction struct {
 	Trial string `json:"trial"`
 	// CalibratedOn are the names of the trials from which the replays'
 	// calibration was made.
-	CalibratedOn      []string       `json:"calibratedOn"`
-	MeasuredMs        float64        `json:"measuredMs"`
-	PredictedMs       float64        `json:"predictedMs"`
-	ErrorPct          float64        `json:"errorPct"` // error of the predicted time in percent of the measured time, with its sign
-	MakespanErrorPct  float64        `json:"makespanErrorPct"`
-	MapDistancePct    compare.Number `json:"mapDistancePct"`
-	MapKS             compare.Number `json:"mapKS"`
-	ReduceDistancePct compare.Number `json:"reduceDistancePct"`
-	ReduceKS          compare.Number `json:"reduceKS"`
-	LocalityPoints    compare.Number `json:"localityPoints"` // null if the trace does not say where maps' blocks were
+	CalibratedOn     []string `json:"calibratedOn"`
+	MeasuredMs       float64  `json:"measuredMs"`
+	PredictedMs      float64  `json:"predictedMs"`
+	ErrorPct         float64  `json:"errorPct"` // error of the predicted time in percent of the measured time, with its sign
+	MakespanErrorPct float64  `json:"makespanErrorPct"`
+	Distances
 
 	metrics []metricValue // of Options.Metrics, in their order
 }
@@ -124,11 +126,9 @@ func (w *Own) sum(metrics []measure.Metric) {
 	w.NoisePct = compare.Number(100 * stats.Spread(was))
 	w.MeasuredMs, w.PredictedMs = compare.Number(all), mean(func(t *Prediction) float64 { return t.PredictedMs })
 	w.MakespanErrorPct = mean(func(t *Prediction) float64 { return math.Abs(t.MakespanErrorPct) })
-	w.MapDistancePct = mean(func(t *Prediction) float64 { return float64(t.MapDistancePct) })
-	w.MapKS = mean(func(t *Prediction) float64 { return float64(t.MapKS) })
-	w.ReduceDistancePct = mean(func(t *Prediction) float64 { return float64(t.ReduceDistancePct) })
-	w.ReduceKS = mean(func(t *Prediction) float64 { return float64(t.ReduceKS) })
-	w.LocalityPoints = mean(func(t *Prediction) float64 { return float64(t.LocalityPoints) })
+	for i, to := range w.Distances.all() {
+		*to = mean(func(t *Prediction) float64 { return float64(*t.Distances.all()[i]) })
+	}
 	for k, m := range metrics {
 		var values []metricValue
 		for _, t := range w.Trials {

@@ -78,7 +78,8 @@ func (r *Report) Doc() doc.Doc {
 	case r.Simulated:
 		was = "simulated"
 	}
-	own := doc.NewTable("own", "workload", "model", "runs", was, "predicted", "error", "of means", "noise floor", "makespan", "maps' times", "reduces' times", "locality")
+	own := doc.NewTable("own", "workload", "model", "runs", was, "predicted", "error", "of means", "noise floor", "makespan", "maps' times",
+		"reduces' times", "locality")
 	for _, x := range r.Own {
 		percent := func(v float64) doc.Cell { return doc.Fixed(v, 1, "%") }
 		own.Add(x.Workload, x.Model, x.Runs, doc.Number(float64(x.MeasuredMs)/1000, "s"),

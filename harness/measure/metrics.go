@@ -28,8 +28,6 @@ type Metric struct {
 	// Part says that the metric is a percentile or the largest of what another metric is the
 	// mean of, so that lists for readers name it with that one.
 	Part bool
-	// Usual metrics are those that a table has if nobody names any.
-	Usual bool
 
 	// madeUp names the part of a trace without which there is no value: if that was
 	// not recorded but made up, by Figures.Synthetic, the value is not known.
@@ -60,120 +58,94 @@ func Metrics() []Metric {
 }
 
 var (
+	// firstMetrics are the usual ones, which a table has if nobody names any.
 	firstMetrics = []Metric{
-		{Name: "makespan", Unit: "s", Better: Lower, Usual: true, Text: "time from the first submission to the last end of a job; of several " +
-			"workloads the sum", value: makespan},
-		{
-			Name: "jobCompletion", Unit: "s", Better: Lower, Usual: true, Text: "mean time from submission to end of the jobs that succeeded",
-			value: meanCompletion, ofJobs: completion.metrics()[0].ofJobs,
-		},
-		{
-			Name: "cacheLocal", Unit: "%", Better: Higher, Usual: true, Text: "share of maps that ran where their block was cached",
-			madeUp: "replicas", part: localMaps(func(l Locality) int { return l.Cache }),
-		},
-		{
-			Name: "nodeLocal", Unit: "%", Better: Higher, Usual: true, Text: "share of maps that ran where their block was, cached or on disk",
-			madeUp: "replicas", part: localMaps(func(l Locality) int { return l.Cache + l.Node }),
-		},
-		{Name: "mapDuration", Unit: "s", Better: Lower, Usual: true, Text: "mean time of a map's successful attempt", value: phase(WholeMap)},
-		{
-			Name: "reduceDuration", Unit: "s", Better: Lower, Usual: true, Text: "mean time of a reduce's successful attempt",
-			value: phase(WholeReduce),
-		},
+		metric("makespan", "s", Lower, "time from the first submission to the last end of a job; of several workloads the sum", "", makespan),
+		metric("jobCompletion", "s", Lower, "mean time from submission to end of the jobs that succeeded", "", meanCompletion,
+			completion.metrics()[0].ofJobs),
+		metric("cacheLocal", "%", Higher, "share of maps that ran where their block was cached", "replicas",
+			localMaps(func(l Locality) int { return l.Cache })),
+		metric("nodeLocal", "%", Higher, "share of maps that ran where their block was, cached or on disk", "replicas",
+			localMaps(func(l Locality) int { return l.Cache + l.Node })),
+		metric("mapDuration", "s", Lower, "mean time of a map's successful attempt", "", phase(WholeMap)),
+		metric("reduceDuration", "s", Lower, "mean time of a reduce's successful attempt", "", phase(WholeReduce)),
 	}
 	missedMetrics = []Metric{
-		{
-			Name: "missed", Unit: "%", Better: Lower, Text: "share of the jobs with a deadline that missed it, or did not succeed",
-			part:   func(trials []*Figures) stats.Share { return missed(allJobs(trials)) },
-			ofJobs: func(classes []*JobClass) float64 { return missed(classes).Percent() },
-		},
-		{
-			Name: "missedJobs", Better: Lower, Text: "number of jobs that missed their deadline, or had one and did not succeed",
-			ofJobs: func(classes []*JobClass) float64 { s := missed(classes); return float64(s.Part) + 0*s.Percent() },
-		},
+		metric("missed", "%", Lower, "share of the jobs with a deadline that missed it, or did not succeed", "",
+			func(trials []*Figures) stats.Share { return missed(allJobs(trials)) },
+			func(classes []*JobClass) float64 { return missed(classes).Percent() }),
+		metric("missedJobs", "", Lower, "number of jobs that missed their deadline, or had one and did not succeed", "",
+			func(classes []*JobClass) float64 { s := missed(classes); return float64(s.Part) + 0*s.Percent() }),
 	}
 	otherMetrics = []Metric{
-		{
-			Name: "fairness", Better: Higher, madeUp: "schedule",
-			Text:   "Jain's index of the jobs' slowdowns: 1 if all are slowed down alike",
-			ofJobs: one(func(c *JobClass) float64 { return known(c.Fairness) }),
-		},
-		{
-			Name: "failedJobs", Better: Lower, Text: "number of jobs that did not succeed", value: failedJobs,
-			ofJobs: one(func(c *JobClass) float64 { return float64(c.Jobs - c.Succeeded) }),
-		},
-		{Name: "killedAttempts", Better: Lower, Text: "number of task attempts that were killed, such as reduces for maps that waited, " +
-			"or the slower of two speculative attempts", value: killedAttempts},
-		{
-			Name: "killedTime", Unit: "s", Better: Lower, Text: "time that killed attempts ran, all together",
-			value: total(func(f *Figures) float64 { return f.KilledMs }),
-		},
-		{Name: "mapStarvation", Unit: "s", Better: Lower, Text: "time in which reduces held all slots while maps of their own jobs " +
-			"waited, so that these jobs stood still", value: total(func(f *Figures) float64 { return f.StarvedMs })},
-		{Name: "slotUse", Unit: "%", madeUp: "nodes", Text: "share of the workers' container memory that task attempts used during the " +
-			"makespan", value: weighted(func(f *Figures) (float64, float64) { return known(f.UtilisationPct), f.MakespanMs })},
-		{
-			Name: "coreUse", Unit: "%", Better: Higher, Text: "share of the sampled workers' cores that were busy",
-			value: weighted(func(f *Figures) (float64, float64) { return known(f.CoreUsePct), f.DurationMs }),
-		},
-		{
-			Name: "nodeTasks", Better: Higher, madeUp: "nodes",
-			Text:  "mean number of task attempts on a worker, from the start of the first to the end of the last",
-			value: weighted(func(f *Figures) (float64, float64) { return f.nodeTasks, f.MakespanMs }),
-		},
-		{
-			Name: "nodeLoad", Better: Lower, Text: "mean load average of the sampled workers, from the start of the first task on",
-			value: weighted(func(f *Figures) (float64, float64) { return f.nodeLoad, f.DurationMs }),
-		},
-		{Name: "nodeRunnable", Better: Lower, Text: "mean number of tasks of a sampled worker that ran or waited for a core or disk, as " +
-			"its load averages tell", value: weighted(func(f *Figures) (float64, float64) { return f.nodeRunnable, f.DurationMs })},
-		{
-			Name: "slowedStarts", Better: Lower, madeUp: "nodes",
-			Text:  "starts on nodes that a fault made slow, over those on each of the others, in the second and third minute after it",
-			value: slowedStarts,
-		},
-		{
-			Name: MapCPU, Unit: "s", Better: Lower, Text: "mean CPU time of a map's successful attempt, by Hadoop's counter",
-			value: weighted(func(f *Figures) (float64, float64) { return f.mapCPUMs / f.mapCPUs / 1000, f.mapCPUs }),
-		},
-		{
-			Name: "overBound", Unit: "x", Better: Lower, Text: "makespan as a multiple of its lower bound, given how long the tasks took",
-			value: boundRatio,
-		},
-		{
-			Name: "cacheBytes", Unit: "%", Better: Higher, Text: "share of the maps' input bytes that came from the cache of the map's node",
-			madeUp: "replicas", value: bytesOf(read, func(b ByLevel) int64 { return b.Cache }),
-		},
-		{Name: "nodeBytes", Unit: "%", Better: Higher, Text: "share of the maps' input bytes that came from the cache or disk of the " +
-			"map's node", madeUp: "replicas", value: bytesOf(read, func(b ByLevel) int64 { return b.Cache + b.Node })},
-		{
-			Name: "offRackBytes", Unit: "%", Better: Lower, Text: "share of the maps' input bytes that came from another rack",
-			madeUp: "replicas", value: bytesOf(read, func(b ByLevel) int64 { return b.Off }),
-		},
-		{Name: "shuffling", Unit: "s", Better: Lower, Text: "mean time from a reduce's start, or from the job's last map if that ends " +
-			"later, until the reduce has all map output", value: weighted(func(f *Figures) (float64,
-			float64,
-		) {
-			return f.shufflesMs / f.shuffles / 1000, f.shuffles
-		})},
-		{
-			Name: "nodeFetched", Unit: "%", Better: Higher, Text: "share of the map output that reduces took from their own node",
-			value: bytesOf(fetched, func(b ByLevel) int64 { return b.Node }),
-		},
-		{
-			Name: "offRackFetched", Unit: "%", Better: Lower, Text: "share of the map output that reduces fetched from another rack",
-			value: bytesOf(fetched, func(b ByLevel) int64 { return b.Off }),
-		},
+		metric("fairness", "", Higher, "Jain's index of the jobs' slowdowns: 1 if all are slowed down alike", "schedule",
+			one(func(c *JobClass) float64 { return known(c.Fairness) })),
+		metric("failedJobs", "", Lower, "number of jobs that did not succeed", "", failedJobs,
+			one(func(c *JobClass) float64 { return float64(c.Jobs - c.Succeeded) })),
+		metric("killedAttempts", "", Lower,
+			"number of task attempts that were killed, such as reduces for maps that waited, or the slower of two speculative attempts",
+			"", killedAttempts),
+		metric("killedTime", "s", Lower, "time that killed attempts ran, all together", "",
+			total(func(f *Figures) float64 { return f.KilledMs })),
+		metric("mapStarvation", "s", Lower,
+			"time in which reduces held all slots while maps of their own jobs waited, so that these jobs stood still", "",
+			total(func(f *Figures) float64 { return f.StarvedMs })),
+		metric("slotUse", "%", "", "share of the workers' container memory that task attempts used during the makespan", "nodes",
+			weighted(func(f *Figures) (float64, float64) { return known(f.UtilisationPct), f.MakespanMs })),
+		metric("coreUse", "%", Higher, "share of the sampled workers' cores that were busy", "",
+			weighted(func(f *Figures) (float64, float64) { return known(f.CoreUsePct), f.DurationMs })),
+		metric("nodeTasks", "", Higher, "mean number of task attempts on a worker, from the start of the first to the end of the last", "nodes",
+			weighted(func(f *Figures) (float64, float64) { return f.nodeTasks, f.MakespanMs })),
+		metric("nodeLoad", "", Lower, "mean load average of the sampled workers, from the start of the first task on", "",
+			weighted(func(f *Figures) (float64, float64) { return f.nodeLoad, f.DurationMs })),
+		metric("nodeRunnable", "", Lower,
+			"mean number of tasks of a sampled worker that ran or waited for a core or disk, as its load averages tell", "",
+			weighted(func(f *Figures) (float64, float64) { return f.nodeRunnable, f.DurationMs })),
+		metric("slowedStarts", "", Lower,
+			"starts on nodes that a fault made slow, over those on each of the others, in the second and third minute after it",
+			"nodes", slowedStarts),
+		metric(MapCPU, "s", Lower, "mean CPU time of a map's successful attempt, by Hadoop's counter", "",
+			weighted(func(f *Figures) (float64, float64) { return f.mapCPUMs / f.mapCPUs / 1000, f.mapCPUs })),
+		metric("overBound", "x", Lower, "makespan as a multiple of its lower bound, given how long the tasks took", "", boundRatio),
+		metric("cacheBytes", "%", Higher, "share of the maps' input bytes that came from the cache of the map's node", "replicas",
+			bytesOf(read, func(b ByLevel) int64 { return b.Cache })),
+		metric("nodeBytes", "%", Higher, "share of the maps' input bytes that came from the cache or disk of the map's node", "replicas",
+			bytesOf(read, func(b ByLevel) int64 { return b.Cache + b.Node })),
+		metric("offRackBytes", "%", Lower, "share of the maps' input bytes that came from another rack", "replicas",
+			bytesOf(read, func(b ByLevel) int64 { return b.Off })),
+		metric("shuffling", "s", Lower,
+			"mean time from a reduce's start, or from the job's last map if that ends later, until the reduce has all map output", "",
+			weighted(func(f *Figures) (float64, float64) { return f.shufflesMs / f.shuffles / 1000, f.shuffles })),
+		metric("nodeFetched", "%", Higher, "share of the map output that reduces took from their own node", "",
+			bytesOf(fetched, func(b ByLevel) int64 { return b.Node })),
+		metric("offRackFetched", "%", Lower, "share of the map output that reduces fetched from another rack", "",
+			bytesOf(fetched, func(b ByLevel) int64 { return b.Off })),
 	}
 )
+
+// metric returns a metric that has values of these kinds.
+func metric(name, unit string, better Direction, text, madeUp string, of ...any) Metric {
+	m := Metric{Name: name, Unit: unit, Better: better, Text: text, madeUp: madeUp}
+	for _, f := range of {
+		switch f := f.(type) {
+		case func([]*Figures) float64:
+			m.value = f
+		case func([]*Figures) stats.Share:
+			m.part = f
+		case func([]*JobClass) float64:
+			m.ofJobs = f
+		}
+	}
+	return m
+}
 
 // Find returns the metrics with the given names, in this order. Without names it
 // returns the usual metrics, and for the name "all" all of them.
 func Find(names []string) ([]Metric, error) {
-	all := Metrics()
 	if len(names) == 0 {
-		return slices.DeleteFunc(all, func(m Metric) bool { return !m.Usual }), nil
+		return slices.Clone(firstMetrics), nil
 	}
+	all := Metrics()
 	var chosen []Metric
 	for _, name := range names {
 		if name == "all" {

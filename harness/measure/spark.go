@@ -158,7 +158,8 @@ func (f *Figures) Applications() (n int) {
 func (f *Figures) ran() string {
 	n := f.Applications()
 	if n == 0 {
-		return fmt.Sprintf("%s with %s and %s", printable.Count(f.Jobs, "job"), printable.Count(f.Maps, "map"), printable.Count(f.Reduces, "reduce"))
+		return fmt.Sprintf("%s with %s and %s", printable.Count(f.Jobs, "job"), printable.Count(f.Maps, "map"),
+			printable.Count(f.Reduces, "reduce"))
 	}
 	tasks, stages, executors := 0, 0, 0
 	for _, j := range f.JobList {
@@ -166,7 +167,8 @@ func (f *Figures) ran() string {
 			tasks, stages, executors = tasks+j.Attempts.OK, stages+len(s.Stages), executors+s.Executors
 		}
 	}
-	text := fmt.Sprintf("%s of Spark with %s, %s and %s", printable.Count(n, "application"), printable.Count(executors, "executor"), printable.Count(stages, "stage"),
+	text := fmt.Sprintf("%s of Spark with %s, %s and %s", printable.Count(n, "application"), printable.Count(executors, "executor"),
+		printable.Count(stages, "stage"),
 		printable.Count(tasks, "task"))
 	if f.Jobs > n {
 		text = fmt.Sprintf("%s of MapReduce with %s and %s, and %s", printable.Count(f.Jobs-n, "job"), printable.Count(f.Maps, "map"),
@@ -177,9 +179,11 @@ func (f *Figures) ran() string {
 
 // sparkDoc has tables of applications of Spark and of their stages.
 func (f *Figures) sparkDoc() doc.Doc {
-	apps := doc.NewTable("applications", "application", "name", "queue", "submitted", "waited", "took", "outcome", "executors", "lost", "tasks", "failed", "killed", "cores used", "CPU", "GC", "fetch wait", "read", "shuffled", "from other executors", "spilt", "wrote")
+	apps := doc.NewTable("applications", "application", "name", "queue", "submitted", "waited", "took", "outcome", "executors", "lost",
+		"tasks", "failed", "killed", "cores used", "CPU", "GC", "fetch wait", "read", "shuffled", "from other executors", "spilt", "wrote")
 	near := doc.NewTable("locality of Spark", append([]string{"tasks by Spark's locality"}, traces.SparkLocalities...)...)
-	stages := doc.NewTable("stages", "stage", "application", "name", "submitted", "took", "outcome", "tasks", "failed", "median task", "longest", "read", "shuffled", "spilt")
+	stages := doc.NewTable("stages", "stage", "application", "name", "submitted", "took", "outcome", "tasks", "failed", "median task",
+		"longest", "read", "shuffled", "spilt")
 	left, rest := 0, 0
 	for _, j := range f.JobList {
 		s := j.Spark
@@ -216,7 +220,8 @@ func (j *Job) application() []any {
 	return []any{
 		j.ID, j.Name, j.Queue, doc.Duration(j.SubmitMs), doc.Known(waited, doc.Duration(waitMs)), lasting(j.CompletionMs),
 		j.Outcome.String(), s.Executors, s.Lost, j.Attempts.OK, j.Attempts.Failed,
-		j.Attempts.Killed, doc.Known(s.CoreMs > 0, doc.Fixed(100*s.TaskMs/s.CoreMs, 0, "%")), doc.Duration(float64(s.CPUMs)), doc.Duration(float64(s.GCMs)), doc.Duration(float64(s.FetchWaitMs)),
+		j.Attempts.Killed, doc.Known(s.CoreMs > 0, doc.Fixed(100*s.TaskMs/s.CoreMs, 0,
+			"%")), doc.Duration(float64(s.CPUMs)), doc.Duration(float64(s.GCMs)), doc.Duration(float64(s.FetchWaitMs)),
 		doc.Bytes(j.Bytes.Input), doc.Bytes(j.Bytes.Shuffle), doc.Bytes(s.RemoteBytes), doc.Bytes(s.SpiltBytes), doc.Bytes(j.Bytes.Output),
 	}
 }

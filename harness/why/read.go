@@ -91,7 +91,8 @@ func newReader(h *traces.Header) *reader {
 		reasons:   h.Reasons,
 		rewritten: h.Splits != "" && h.Splits != "asSubmitted",
 		now:       math.MinInt64,
-		nodes:     map[traces.Node]*node{}, jobs: map[traces.JobID]*job{}, blocks: map[traces.Block]*block{}, decisions: map[int64]*traces.Decision{},
+		nodes:     map[traces.Node]*node{}, jobs: map[traces.JobID]*job{}, blocks: map[traces.Block]*block{},
+		decisions: map[int64]*traces.Decision{},
 		slotsOpen: map[place]*awaited{}, attempts: map[traces.Attempt]*attempt{}, containers: map[string]*attempt{},
 	}
 	// YARN counts cores only with this calculator, simulations always do.

@@ -28,7 +28,8 @@ func (c *Calibration) Doc() doc.Doc {
 		}
 		costs.Add(f.name, doc.Fixed(f.Value, 0, "ms"), f.Samples, doc.Fixed(f.Error, 0, "ms"))
 	}
-	phases := doc.NewTable("phases", "workload", "phase", "takes alone", "attempts", "deviation", "for want of cores", "corrected by", "by locality, against node")
+	phases := doc.NewTable("phases", "workload", "phase", "takes alone", "attempts", "deviation", "for want of cores", "corrected by",
+		"by locality, against node")
 	for _, x := range c.Workloads {
 		for _, p := range []struct {
 			name string
