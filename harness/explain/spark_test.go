@@ -253,39 +253,22 @@ func TestSparkTrue(t *testing.T) {
 
 // TestSparkHoldsContainers: a map waits for the room of an executor. Without sizes nobody knows whether there was room.
 func TestSparkHoldsContainers(t *testing.T) {
-	const s, gib = traces.Time(1e9), int64(1 << 30)
-	task := traces.Task{Job: "job_1_0001"}
-	a := traces.Attempt{Task: task}
-	events := []traces.Event{
-		&traces.SparkApplication{T: 0, App: "application_1_0009", Name: "busy", End: 50 * s, Outcome: traces.Succeeded},
-		&traces.SparkExecutor{T: 1 * s, App: "application_1_0009", Executor: "1", Node: "n1", MemoryBytes: gib, Cores: 1, End: 50 * s},
-		&traces.JobSubmitted{T: 10 * s, Job: task.Job, Maps: 1, MapMemoryBytes: gib},
-		&traces.JobStarted{T: 12 * s, Job: task.Job, AMNode: "am"},
-		&traces.TaskScheduled{T: 12 * s, Task: task},
-		&traces.AttemptStarted{T: 50 * s, Attempt: a, Node: "n1"},
-		&traces.AttemptFinished{T: 60 * s, Attempt: a, Outcome: traces.Succeeded, Counters: traces.NoCounters},
-		&traces.JobFinished{T: 60 * s, Job: task.Job, Outcome: traces.Succeeded},
-	}
-	for memory, want := range map[int64]Cause{gib: othersHold, 0: unknown} {
-		w := New(&traces.Header{Cluster: traces.ClusterFacts{Nodes: []traces.NodeFacts{{Node: "n1", MemoryBytes: memory, Worker: true}}}})
-		for _, e := range events {
-			w.Add(e)
-		}
-		x, ok := w.Explain()
-		if !ok {
-			t.Fatal("nothing is explained")
-		}
+	r := loaded(t, "sparkholds")
+	node := &r.header.Cluster.Nodes[0]
+	for memory, want := range map[int64]Cause{node.MemoryBytes: othersHold, 0: unknown} {
+		node.MemoryBytes = memory
+		x := r.explained(t)
 		got := map[Cause]Ns{}
 		text := ""
 		for _, j := range x.Jobs {
 			for _, l := range j.Lines {
-				if j.ID == task.Job {
+				if j.ID == "job_1_0001" {
 					got[l.Cause] += l.Seconds
 					text += l.Sentence + "\n"
 				}
 			}
 		}
-		if sum := got[want] + got[handOver]; sum != Ns(38*s) || got[want] < Ns(35*s) ||
+		if sum := got[want] + got[handOver]; sum != Ns(38e9) || got[want] < Ns(35e9) ||
 			!strings.Contains(text, map[Cause]string{othersHold: "application_1_0009", unknown: "executors of Spark held room"}[want]) {
 			t.Errorf("with %d bytes a node the job lost %v:\n%s", memory, got, text)
 		}
