@@ -373,7 +373,7 @@ func drifts(m metric, trials []trial, w *warnings) {
 		relative := mapped(of, func(t trial) float64 { return m.of(t) / median[t.model] })
 		if d := stats.DriftOf(relative); d.P < 1-stats.Level {
 			w.add("drifts: %+.1f%% from the first to the last trial of %s (%s); was the cluster warm, and otherwise idle?", 100*d.Change,
-				of[0].folder, pText(d.P))
+				of[0].folder, pText(Number(d.P)))
 		}
 		if skip := stats.WarmUp(relative); skip > 0 {
 			w.add("the first %d of %d trials of %s are off the rest, as of a cluster that was not warm yet; warmups: %d in the experiment runs "+

@@ -113,7 +113,7 @@ func (r *Report) apartFrom(best string, models []Model) (shown, not []string) {
 }
 
 // value returns a model's mean with its unit.
-func (r *Report) value(m *Model) string { return doc.Number(float64(m.Mean), r.Unit).String() }
+func (r *Report) value(m *Model) string { return doc.Number(m.Mean, r.Unit).String() }
 
 // mean says a model's value, and of how many trials it is the mean.
 func (r *Report) mean(m *Model) string {

@@ -224,14 +224,14 @@ func (r *Report) forestRow(workload string, m *measure.Metric, p *Pair, unit str
 // words returns the difference in words: unlike in a table's cell, its value is there
 // also where the trials cannot tell it from 0.
 func (p *Pair) words(unit string) string {
-	c := doc.Difference(float64(p.DiffPct), p.CI95Pct[0], p.CI95Pct[1], unit)
+	c := doc.Difference(p.DiffPct, p.CI95Pct[0], p.CI95Pct[1], unit)
 	switch {
 	case !p.CI95Pct.Bounded():
 		return c.After(printable.Count(p.Runs, "pair")).InWords()
 	case p.CI95Pct[0] == p.CI95Pct[1]:
-		return doc.Signed(float64(p.DiffPct), 1, unit).String() + ", all pairs equal"
+		return doc.Signed(p.DiffPct, 1, unit).String() + ", all pairs equal"
 	}
-	return c.After(p.Says() + ", " + pText(float64(p.P))).String()
+	return c.After(p.Says() + ", " + pText(p.P)).String()
 }
 
 // Trials returns a table with a row for each trial and a column for each metric.

@@ -148,7 +148,7 @@ func steeringParts(list []Steering) doc.Doc {
 		}
 		x.Add(s.Model, s.Trials, s.Decisions,
 			doc.Estimate(100*float64(s.Honoured)/float64(max(s.Decisions, 1)), s.HonouredCI95Pct[0], s.HonouredCI95Pct[1], "%"), s.Unused,
-			doc.Duration(float64(s.P50Ms)), doc.Duration(float64(s.P95Ms)), doc.Share(predicted, maps), strings.Join(branches, ", "))
+			doc.Duration(s.P50Ms), doc.Duration(s.P95Ms), doc.Share(predicted, maps), strings.Join(branches, ", "))
 	}
 	var misses doc.List
 	for _, m := range list[len(list)-1].Misses {

@@ -125,7 +125,7 @@ func (t Table) parts() doc.Doc {
 	for i, m := range t.Models {
 		row := []any{m.Model, m.cell(t.Unit), m.Runs}
 		if noise {
-			row = append(row, doc.Fixed(float64(m.NoisePct), 1, "%"))
+			row = append(row, doc.Fixed(m.NoisePct, 1, "%"))
 		}
 		for _, a := range columns[:max(0, min(i-first, len(columns)))] {
 			p := t.Pairs[slices.IndexFunc(t.Pairs, func(p Pair) bool { return p.A == a.Model && p.B == m.Model })]
@@ -143,24 +143,24 @@ func (t Table) parts() doc.Doc {
 
 // cell returns the model's mean with its interval.
 func (m *Model) cell(unit string) doc.Cell {
-	return doc.Estimate(float64(m.Mean), m.MeanCI95[0], m.MeanCI95[1], unit)
+	return doc.Estimate(m.Mean, m.MeanCI95[0], m.MeanCI95[1], unit)
 }
 
 // cell returns the difference between two models like "-13.4 % [-16.1, -10.5]
 // shown, p=0.002", or "cannot tell" in place of the number.
 func (p Pair) cell(unit string) doc.Cell {
-	c := doc.Difference(float64(p.DiffPct), p.CI95Pct[0], p.CI95Pct[1], differenceUnit(unit))
+	c := doc.Difference(p.DiffPct, p.CI95Pct[0], p.CI95Pct[1], differenceUnit(unit))
 	says := p.Says()
 	switch {
 	case !p.CI95Pct.Bounded() || says == Equal:
 		return c.As(says)
 	case says == CannotTell:
-		return c.As(says).After(pText(float64(p.P)))
+		return c.As(says).After(pText(p.P))
 	}
-	return c.After(says + ", " + pText(float64(p.P)))
+	return c.After(says + ", " + pText(p.P))
 }
 
-func pText(p float64) string {
+func pText(p Number) string {
 	if p < 0.001 {
 		return "p<0.001"
 	}
@@ -180,7 +180,7 @@ func ThresholdTable(list []Threshold) *doc.Table {
 
 // value returns what was found, and why it tells nothing if it does not.
 func (t *Threshold) value() doc.Cell {
-	value := doc.Estimate(float64(t.Value), t.CI95[0], t.CI95[1], t.unit)
+	value := doc.Estimate(t.Value, t.CI95[0], t.CI95[1], t.unit)
 	switch {
 	case math.IsNaN(float64(t.Value)):
 		return value.After("no finished trial has it")

@@ -39,7 +39,7 @@ func (s *Simulated) tell() error {
 		worst = max(worst, math.Abs(is/was-1))
 	}
 	memory := s.table(cached, "cacheLocal")
-	recorded := doc.Number(float64(mean(memory, config.ModelRecorded).Mean), memory.Unit).Short()
+	recorded := doc.Number(mean(memory, config.ModelRecorded).Mean, memory.Unit).Short()
 	s.Story = []string{
 		fmt.Sprintf("Five jobs that ran on a real Hadoop %s cluster of 4 nodes, in three runs, run again here in virtual time, "+
 			"%d times each way.",
@@ -86,10 +86,10 @@ func versus(t *compare.Table) string {
 	if t.Unit == "%" {
 		unit = "points"
 	}
-	text := fmt.Sprintf("%s with YARN's own, %s with it", doc.Number(float64(mean(t, p.A).Mean), t.Unit).Short(),
-		doc.Number(float64(mean(t, p.B).Mean), t.Unit).Short())
+	text := fmt.Sprintf("%s with YARN's own, %s with it", doc.Number(mean(t, p.A).Mean, t.Unit).Short(),
+		doc.Number(mean(t, p.B).Mean, t.Unit).Short())
 	if says := p.Says(); says == compare.Shown || says == compare.JustShown {
-		return fmt.Sprintf("%s (%s, %s)", text, doc.Difference(float64(p.DiffPct), p.CI95Pct[0], p.CI95Pct[1], unit), says)
+		return fmt.Sprintf("%s (%s, %s)", text, doc.Difference(p.DiffPct, p.CI95Pct[0], p.CI95Pct[1], unit), says)
 	}
 	return fmt.Sprintf("%s; %d repeats cannot tell a difference", text, p.Runs)
 }

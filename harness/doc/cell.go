@@ -53,8 +53,13 @@ func Words(text string) Cell { return Cell{words: text, isWord: true} }
 // Wordsf returns a cell with a formatted text.
 func Wordsf(format string, args ...any) Cell { return Words(fmt.Sprintf(format, args...)) }
 
+// numeric is what has a value.
+type numeric interface {
+	~int | ~int32 | ~int64 | ~uint64 | ~float64
+}
+
 // Count returns a cell with a whole number.
-func Count[N int | int32 | int64 | uint64](n N) Cell { return Cell{value: float64(n)} }
+func Count[N numeric](n N) Cell { return Cell{value: float64(n)} }
 
 // CellOf returns the cell of a value: a cell itself, a count, or the words that fmt prints.
 func CellOf(v any) Cell {
@@ -81,11 +86,11 @@ func Known(known bool, v any) any {
 
 // Number returns a cell with a number in a unit, such as "s" or "%". It shows four
 // significant digits. If x is not a number, the cell shows "-".
-func Number(x float64, unit string) Cell { return Cell{value: x, unit: unit, digits: four} }
+func Number[N numeric](x N, unit string) Cell { return Cell{value: float64(x), unit: unit, digits: four} }
 
 // Fixed returns a cell with so many digits after the point.
-func Fixed(x float64, digits int, unit string) Cell {
-	return Cell{value: x, unit: unit, digits: digits}
+func Fixed[N numeric](x N, digits int, unit string) Cell {
+	return Cell{value: float64(x), unit: unit, digits: digits}
 }
 
 // Span returns a cell with a range of numbers, such as "9.9 s to 12.1 s".
@@ -95,29 +100,29 @@ func Span(lo, hi float64, unit string) Cell {
 
 // Estimate returns a cell with a number and its interval. An interval whose bounds
 // are not finite is left out: there were too few measurements.
-func Estimate(x, lo, hi float64, unit string) Cell {
+func Estimate[N numeric](x N, lo, hi float64, unit string) Cell {
 	c := Number(x, unit)
-	c.lo, c.hi, c.interval = lo, hi, !math.IsNaN(x)
+	c.lo, c.hi, c.interval = lo, hi, !math.IsNaN(c.value)
 	c.bounded = !math.IsInf(lo, 0) && !math.IsInf(hi, 0) && !math.IsNaN(lo) && !math.IsNaN(hi)
 	return c
 }
 
 // Difference returns a cell with a signed number, one digit after the point, and
 // its interval.
-func Difference(x, lo, hi float64, unit string) Cell {
+func Difference[N numeric](x N, lo, hi float64, unit string) Cell {
 	c := Estimate(x, lo, hi, unit)
 	c.sign, c.digits = true, 1
 	return c
 }
 
 // Signed returns a cell with a signed number and so many digits after the point.
-func Signed(x float64, digits int, unit string) Cell {
-	return Cell{value: x, unit: unit, digits: digits, sign: true}
+func Signed[N numeric](x N, digits int, unit string) Cell {
+	return Cell{value: float64(x), unit: unit, digits: digits, sign: true}
 }
 
 // Duration returns a cell with a time that is given in milliseconds.
-func Duration(ms float64) Cell {
-	return Cell{words: DurationText(ms), value: ms / 1000, unit: "s"}
+func Duration[N numeric](ms N) Cell {
+	return Cell{words: DurationText(ms), value: float64(ms) / 1000, unit: "s"}
 }
 
 // Bytes returns a cell with a number of bytes, such as "65.2 MiB".
@@ -221,7 +226,8 @@ func figure(x float64, digits int) string {
 
 // DurationText formats a time given in milliseconds: "35.2 ms", "6.98 s", from a
 // minute on "12m34s". It returns "-" if ms is not a number.
-func DurationText(ms float64) string {
+func DurationText[N numeric](n N) string {
+	ms := float64(n)
 	switch {
 	case math.IsNaN(ms):
 		return "-"

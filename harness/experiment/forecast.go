@@ -226,9 +226,9 @@ func newTell(run *results.Run, digests map[string]string, metric measure.Metric,
 func (f *Forecast) Doc() doc.Doc {
 	trials := doc.NewTable("trials", "trial", "estimate")
 	for _, t := range f.Trials {
-		trials.Add(t.Trial, doc.Known(t.EstimateMs > 0, doc.Duration(float64(t.EstimateMs))))
+		trials.Add(t.Trial, doc.Known(t.EstimateMs > 0, doc.Duration(t.EstimateMs)))
 	}
-	total := fmt.Sprintf("%d trials, about %s", len(f.Trials), doc.DurationText(float64(f.TotalMs)))
+	total := fmt.Sprintf("%d trials, about %s", len(f.Trials), doc.DurationText(f.TotalMs))
 	if f.simulated {
 		total += " for the jobs alone: a simulation makes no input and checks no output"
 	}

@@ -363,13 +363,13 @@ func (a *Across) Doc() doc.Doc {
 		lo, hi := x.PredictedCI95Ms[0], x.PredictedCI95Ms[1]
 		bounded := !math.IsInf(lo, 0)
 		table.Add(x.folders(), x.Workload, x.Model, x.Runs,
-			doc.Number(float64(x.MeasuredMs)/1000, "s"), doc.Number(float64(x.PredictedMs)/1000, "s"),
-			doc.Signed(float64(x.ErrorPct), 1, "%"), doc.Fixed(float64(x.NoisePct), 1, "%"),
+			doc.Number(x.MeasuredMs/1000, "s"), doc.Number(x.PredictedMs/1000, "s"),
+			doc.Signed(x.ErrorPct, 1, "%"), doc.Fixed(x.NoisePct, 1, "%"),
 			doc.Known(bounded, doc.Span(lo/1000, hi/1000, "s")), doc.Known(bounded, fmt.Sprintf("%d of %d", x.Held, x.Runs)),
-			doc.Signed(float64(x.SpeedPct), 1, "%"), doc.Signed(float64(x.ErrorAtSpeedPct), 1, "%"))
+			doc.Signed(x.SpeedPct, 1, "%"), doc.Signed(x.ErrorAtSpeedPct, 1, "%"))
 	}
 	text := fmt.Sprintf("The median error is %.1f %%; %d of %d settings are within %d %%, or within what their repeats differ by.",
-		float64(a.MedianAbsErrorPct), a.Within, len(a.Settings), within)
+		a.MedianAbsErrorPct, a.Within, len(a.Settings), within)
 	if a.Runs > 0 {
 		text += fmt.Sprintf(" The intervals have %d of %d runs.", a.Held, a.Runs)
 	} else {
@@ -377,7 +377,7 @@ func (a *Across) Doc() doc.Doc {
 	}
 	if a.AtSpeed > 0 {
 		text += fmt.Sprintf(" Predicted at the speed that the processors had, by the CPU time of maps that do the same work, %d settings have "+
-			"a median error of %.1f %%.", a.AtSpeed, float64(a.MedianAbsErrorAtSpeedPct))
+			"a median error of %.1f %%.", a.AtSpeed, a.MedianAbsErrorAtSpeedPct)
 	}
 	d := doc.Doc{doc.Heading("predicted from other runs; job completion time"), table, doc.Text(text)}
 	return append(append(d, winnersDoc(a.Winners)...), doc.Notes(a.Warnings))

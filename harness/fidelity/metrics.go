@@ -83,9 +83,9 @@ func (r *Report) metricsTable(was string) *doc.Table {
 				digits = 3
 			}
 			t.Add(own.Workload, own.Model, x.Metric, x.Trials,
-				doc.Number(float64(x.Measured), x.Unit), doc.Number(float64(x.Predicted), x.Unit),
-				doc.Estimate(float64(x.Error), x.CI95[0], x.CI95[1], x.ErrorUnit).Rounded(digits),
-				doc.Signed(float64(x.Bias), digits, x.ErrorUnit), doc.Fixed(float64(x.Noise), digits, x.ErrorUnit))
+				doc.Number(x.Measured, x.Unit), doc.Number(x.Predicted, x.Unit),
+				doc.Estimate(x.Error, x.CI95[0], x.CI95[1], x.ErrorUnit).Rounded(digits),
+				doc.Signed(x.Bias, digits, x.ErrorUnit), doc.Fixed(x.Noise, digits, x.ErrorUnit))
 		}
 	}
 	return t

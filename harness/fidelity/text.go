@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"heddle/harness/compare"
 	"heddle/harness/doc"
 )
 
@@ -25,8 +26,8 @@ func (r *Report) Forest() *doc.Forest {
 				Hi: x.BiasCI95Pct[1],
 			},
 			Asked: nan, Published: nan, Room: doc.Point{Value: nan}, Band: float64(x.NoisePct),
-			Text: doc.Difference(float64(x.BiasPct), x.BiasCI95Pct[0], x.BiasCI95Pct[1], "%").InWords() + ": " +
-				doc.Number(float64(x.PredictedMs)/1000, "s").String() + " for " + doc.Number(float64(x.MeasuredMs)/1000, "s").String(),
+			Text: doc.Difference(x.BiasPct, x.BiasCI95Pct[0], x.BiasCI95Pct[1], "%").InWords() + ": " +
+				doc.Number(x.PredictedMs/1000, "s").String() + " for " + doc.Number(x.MeasuredMs/1000, "s").String(),
 		}
 		for _, t := range x.Trials {
 			row.Dots = append(row.Dots, t.ErrorPct)
@@ -51,7 +52,7 @@ func (r *Report) Sentences() (list []string) {
 		what := x.Workload + " under " + x.Model
 		if r.replays {
 			text := fmt.Sprintf("%s: the mean completion time of jobs is replayed %s, %s for %s recorded", what, mean,
-				doc.DurationText(float64(x.PredictedMs)), doc.DurationText(float64(x.MeasuredMs)))
+				doc.DurationText(x.PredictedMs), doc.DurationText(x.MeasuredMs))
 			if n := len(x.jobs); n > 1 {
 				text += fmt.Sprintf("; single jobs end from %+.1f to %+.1f %% off", x.jobs[0], x.jobs[n-1])
 			}
@@ -64,7 +65,7 @@ func (r *Report) Sentences() (list []string) {
 		}
 		list = append(list, fmt.Sprintf("%s: the mean over all %d trials is predicted %s; single trials are off by %.1f %% in the mean and "+
 			"%.1f %% at most. Measured repeats differ by %.1f %% among themselves: an error below that cannot be told from chance.",
-			what, x.Runs, mean, float64(x.MeanAbsErrorPct), most, float64(x.NoisePct)))
+			what, x.Runs, mean, x.MeanAbsErrorPct, most, x.NoisePct))
 	}
 	return list
 }
@@ -81,13 +82,13 @@ func (r *Report) Doc() doc.Doc {
 	own := doc.NewTable("own", "workload", "model", "runs", was, "predicted", "error", "of means", "noise floor", "makespan", "maps' times",
 		"reduces' times", "locality")
 	for _, x := range r.Own {
-		percent := func(v float64) doc.Cell { return doc.Fixed(v, 1, "%") }
-		own.Add(x.Workload, x.Model, x.Runs, doc.Number(float64(x.MeasuredMs)/1000, "s"),
-			doc.Number(float64(x.PredictedMs)/1000, "s"),
-			doc.Estimate(float64(x.MeanAbsErrorPct), x.CI95Pct[0], x.CI95Pct[1], "%").Rounded(1), doc.Signed(float64(x.BiasPct), 1, "%"),
-			percent(float64(x.NoisePct)),
-			percent(float64(x.MakespanErrorPct)), percent(float64(x.MapDistancePct)), percent(float64(x.ReduceDistancePct)),
-			doc.Fixed(float64(x.LocalityPoints), 1, "points"))
+		percent := func(v compare.Number) doc.Cell { return doc.Fixed(v, 1, "%") }
+		own.Add(x.Workload, x.Model, x.Runs, doc.Number(x.MeasuredMs/1000, "s"),
+			doc.Number(x.PredictedMs/1000, "s"),
+			doc.Estimate(x.MeanAbsErrorPct, x.CI95Pct[0], x.CI95Pct[1], "%").Rounded(1), doc.Signed(x.BiasPct, 1, "%"),
+			percent(x.NoisePct),
+			percent(x.MakespanErrorPct), percent(x.MapDistancePct), percent(x.ReduceDistancePct),
+			doc.Fixed(x.LocalityPoints, 1, "points"))
 	}
 	others := doc.NewTable("counterfactual", "workload", "from", "to", "error", "predicted difference", was+
 		" difference", "p", "winner")
@@ -99,9 +100,9 @@ func (r *Report) Doc() doc.Doc {
 		if x.Undecided {
 			winner = doc.Words(winner.String() + ", but " + was + " runs do not tell").In(doc.Faint)
 		}
-		others.Add(x.Workload, x.From, x.To, doc.Fixed(float64(x.ErrorPct), 1, "%"),
-			doc.Signed(float64(x.PredictedDiffPct), 1, "%"), doc.Signed(float64(x.MeasuredDiffPct), 1, "%"),
-			doc.Fixed(float64(x.MeasuredP), 3, ""), winner)
+		others.Add(x.Workload, x.From, x.To, doc.Fixed(x.ErrorPct, 1, "%"),
+			doc.Signed(x.PredictedDiffPct, 1, "%"), doc.Signed(x.MeasuredDiffPct, 1, "%"),
+			doc.Fixed(x.MeasuredP, 3, ""), winner)
 	}
 	d := doc.Doc{doc.Heading(heading), own}
 	if metrics := r.metricsTable(was); len(metrics.Rows) > 0 {

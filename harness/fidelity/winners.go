@@ -93,8 +93,8 @@ func winnersDoc(list []Winner) doc.Doc {
 	tells, right, silent, silentToo := 0, 0, 0, 0
 	for _, x := range list {
 		table.Add(x.Run, x.Workload, x.Models[0]+", "+x.Models[1],
-			doc.Signed(float64(x.MeasuredDiffPct), 1, "%"), doc.Fixed(float64(x.MeasuredP), 3, ""),
-			doc.Signed(float64(x.PredictedDiffPct), 1, "%"), told(x.Measured), told(x.Predicted))
+			doc.Signed(x.MeasuredDiffPct, 1, "%"), doc.Fixed(x.MeasuredP, 3, ""),
+			doc.Signed(x.PredictedDiffPct, 1, "%"), told(x.Measured), told(x.Predicted))
 		switch x.Measured {
 		case "":
 			silent++

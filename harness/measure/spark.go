@@ -221,7 +221,7 @@ func (j *Job) application() []any {
 		j.ID, j.Name, j.Queue, doc.Duration(j.SubmitMs), doc.Known(waited, doc.Duration(waitMs)), lasting(j.CompletionMs),
 		j.Outcome.String(), s.Executors, s.Lost, j.Attempts.OK, j.Attempts.Failed,
 		j.Attempts.Killed, doc.Known(s.CoreMs > 0, doc.Fixed(100*s.TaskMs/s.CoreMs, 0,
-			"%")), doc.Duration(float64(s.CPUMs)), doc.Duration(float64(s.GCMs)), doc.Duration(float64(s.FetchWaitMs)),
+			"%")), doc.Duration(s.CPUMs), doc.Duration(s.GCMs), doc.Duration(s.FetchWaitMs),
 		doc.Bytes(j.Bytes.Input), doc.Bytes(j.Bytes.Shuffle), doc.Bytes(s.RemoteBytes), doc.Bytes(s.SpiltBytes), doc.Bytes(j.Bytes.Output),
 	}
 }

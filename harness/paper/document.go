@@ -133,7 +133,7 @@ func (f *Figure) parts() doc.Doc {
 		if len(row.Published) > 0 {
 			cells := []any{"– published"}
 			for _, x := range row.Published {
-				cells = append(cells, doc.Number(float64(x), "").Short())
+				cells = append(cells, doc.Number(x, "").Short())
 			}
 			t.Add(cells...)
 		}
@@ -170,9 +170,9 @@ func (f *Figure) Chart() *doc.Chart {
 // vary has no interval.
 func (v Cell) in(unit string) doc.Cell {
 	if v.CI95[0] == v.CI95[1] {
-		return doc.Number(float64(v.Value), unit).Short()
+		return doc.Number(v.Value, unit).Short()
 	}
-	return doc.Estimate(float64(v.Value), v.CI95[0], v.CI95[1], unit).Short()
+	return doc.Estimate(v.Value, v.CI95[0], v.CI95[1], unit).Short()
 }
 
 // tones are the colours of verdicts.

@@ -67,7 +67,7 @@ func far(r *fidelity.Report) (list []string) {
 		if byWorkload[x.Workload] == nil {
 			workloads = append(workloads, x.Workload)
 		}
-		byWorkload[x.Workload] = append(byWorkload[x.Workload], fmt.Sprintf("%s under %s", doc.Signed(float64(x.BiasPct), 1, "%"), x.Model))
+		byWorkload[x.Workload] = append(byWorkload[x.Workload], fmt.Sprintf("%s under %s", doc.Signed(x.BiasPct, 1, "%"), x.Model))
 	}
 	for _, w := range workloads {
 		list = append(list, fmt.Sprintf("%s: the simulated mean job completion time is far from the real one: %s; unless another scheduler is "+

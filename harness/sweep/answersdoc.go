@@ -34,7 +34,7 @@ func (a *Answers) doc(metrics []measure.Metric) (d doc.Doc) {
 	if len(a.Front) > 0 {
 		t := doc.NewTable("Pareto front", "setting", metrics[0].Name, metrics[1].Name)
 		for _, f := range a.Front[:min(len(a.Front), mostRows)] {
-			t.Add(f.Setting, doc.Number(float64(f.Values[0]), metrics[0].Unit), doc.Number(float64(f.Values[1]), metrics[1].Unit))
+			t.Add(f.Setting, doc.Number(f.Values[0], metrics[0].Unit), doc.Number(f.Values[1], metrics[1].Unit))
 		}
 		d = append(d, doc.Heading("Pareto front of "+metrics[0].Name+" and "+metrics[1].Name), t)
 	}
@@ -67,7 +67,7 @@ func effectsTable(list []AxisEffect, m measure.Metric) *doc.Table {
 		least, most := slices.MinFunc(e.Levels, byMean), slices.MaxFunc(e.Levels, byMean)
 		row := []any{
 			e.Model, e.Axis, doc.Number(float64(e.Share)*100, "%").Short(),
-			least.Value, doc.Number(float64(least.Mean), m.Unit), most.Value, doc.Number(float64(most.Mean), m.Unit),
+			least.Value, doc.Number(least.Mean, m.Unit), most.Value, doc.Number(most.Mean, m.Unit),
 		}
 		if e.First != nil {
 			row = append(row, e.First.cell(""), e.Total.cell(""))
@@ -81,7 +81,7 @@ func (x *Mean) cell(unit string) doc.Cell { return (&Interval{x.Mean, x.CI95}).c
 
 func (x *Interval) cell(unit string) doc.Cell {
 	if x.CI95.Bounded() {
-		return doc.Estimate(float64(x.Value), x.CI95[0], x.CI95[1], unit).Short()
+		return doc.Estimate(x.Value, x.CI95[0], x.CI95[1], unit).Short()
 	}
-	return doc.Number(float64(x.Value), unit)
+	return doc.Number(x.Value, unit)
 }

@@ -200,9 +200,9 @@ func (x *Report) Doc() doc.Doc {
 		for k, m := range s.Metrics {
 			unit := x.metrics[k].Unit
 			if m.CI95.Bounded() {
-				row = append(row, doc.Estimate(float64(m.Mean), m.CI95[0], m.CI95[1], unit))
+				row = append(row, doc.Estimate(m.Mean, m.CI95[0], m.CI95[1], unit))
 			} else {
-				row = append(row, doc.Number(float64(m.Mean), unit))
+				row = append(row, doc.Number(m.Mean, unit))
 			}
 		}
 		t.Add(row...)

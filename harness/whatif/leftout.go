@@ -106,7 +106,7 @@ func (l *LeftOut) executors(t *recorded.Trace) {
 	}
 }
 
-func percent(x compare.Number) string { return doc.Fixed(float64(x), 0, "%").String() }
+func percent(x compare.Number) string { return doc.Fixed(x, 0, "%").String() }
 
 // span returns when the trace's first job was submitted and its last one ended, in Unix ms.
 func span(t *recorded.Trace) (from, to int64) {

@@ -179,13 +179,13 @@ func (r *Report) how() string {
 // cells are the figures of a part: as recorded, under both files, and the difference.
 func (p *Part) cells(unit string, recorded bool) (row []any) {
 	if recorded {
-		row = append(row, doc.Number(float64(p.Recorded), unit))
+		row = append(row, doc.Number(p.Recorded, unit))
 	}
 	says := doc.Words(p.Says)
 	if p.Says == compare.Shown {
 		says = says.In(map[bool]doc.Tone{true: doc.Good, false: doc.Bad}[p.difference() < 0])
 	}
-	return append(row, doc.Number(float64(p.Old), unit), doc.Number(float64(p.New), unit),
+	return append(row, doc.Number(p.Old, unit), doc.Number(p.New, unit),
 		doc.Difference(p.difference(), p.CI95[0], p.CI95[1], unit).Rounded(map[string]int{"s": 1, "x": 2}[unit]), says)
 }
 
