@@ -166,30 +166,6 @@ func TestLaterStart(t *testing.T) {
 	}
 }
 
-// TestLevels counts each map where its block was, and each attempt by its split.
-func TestLevels(t *testing.T) {
-	var events []traces.Event
-	levels := []traces.Level{traces.LevelCache, traces.LevelNode, traces.LevelRack, traces.LevelOff, traces.LevelUnknown}
-	for i, level := range levels {
-		for n := range i + 1 {
-			a := traces.Attempt{Task: traces.Task{Job: "job_1_1", Index: int32(10*i + n)}}
-			events = append(events, &traces.AttemptStarted{Attempt: a, Node: "a", ReplicaLocality: level, SplitLocality: levels[max(i, 1)]},
-				&traces.AttemptFinished{T: second, Attempt: a, Outcome: traces.Succeeded, Counters: traces.NoCounters})
-		}
-	}
-	traces.Sort(events)
-	f := measure.Of(twoNodes, slices.Values(events))
-	if want := (measure.Locality{Cache: 1, Node: 2, Rack: 3, Off: 4, Unknown: 5}); f.Locality != want {
-		t.Errorf("%+v, want %+v", f.Locality, want)
-	}
-	if want := (measure.SplitLocality{Node: 3, Rack: 3, Off: 4, Unknown: 5}); f.SplitLocality != want {
-		t.Errorf("%+v, want %+v", f.SplitLocality, want)
-	}
-	if f.Locality.Known() != 10 {
-		t.Errorf("%d maps are known, want 10", f.Locality.Known())
-	}
-}
-
 // TestSummary keeps the figures of the whole, and no list.
 func TestSummary(t *testing.T) {
 	f := measure.Of(twoNodes, slices.Values(run("job_1_0001", 0)))

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"heddle/harness/doc"
@@ -20,6 +18,7 @@ import (
 	"heddle/harness/measure"
 	"heddle/traces"
 	"heddle/traces/jhist"
+	"heddle/traces/tracefile"
 )
 
 // TestRealJobs summarises jobs that ran on Hadoop 3.4.2: their sums must equal
@@ -43,29 +42,29 @@ func TestRealJobs(t *testing.T) {
 	golden.Check(t, "testdata/real.json", indented.Bytes())
 }
 
-// TestIdleNodes: many nodes on which nothing ran are counted, a few are listed.
-func TestIdleNodes(t *testing.T) {
-	for idle, want := range map[int]string{
-		3:  "n0    /r           1            1.00                  -\nn1    /r           0               0                  -\nn2    /r           0               0                  -\nn3    /r           0               0                  -\n\n",
-		40: "n0    /r           1            1.00                  -\nnote: 40 idle nodes\n\n",
-	} {
-		h := traces.Header{Format: 1}
-		for i := range idle + 1 {
-			h.Cluster.Nodes = append(h.Cluster.Nodes, traces.NodeFacts{Node: traces.Node(fmt.Sprintf("n%d", i)), Rack: "/r", Worker: true})
-		}
-		attempt := traces.Attempt{Task: traces.Task{Job: "job_1_0001"}}
-		info := measure.Of(h, slices.Values([]traces.Event{
-			&traces.JobSubmitted{Job: "job_1_0001", Maps: 1},
-			&traces.AttemptStarted{Attempt: attempt, Node: "n0"},
-			&traces.AttemptFinished{T: 1e9, Attempt: attempt, Outcome: traces.Succeeded},
-		}))
+// TestScenarios has small traces, each made to show a thing: its name. Beside each are its text, its JSON and its metrics.
+func TestScenarios(t *testing.T) {
+	paths := must(filepath.Glob("testdata/scenarios/*.jsonl"))
+	if len(paths) < 23 {
+		t.Fatalf("%d scenarios", len(paths))
+	}
+	for _, path := range paths {
+		r := must(tracefile.Open(path))
+		f := measure.Of(r.Header(), r.All())
+		mustDo(t, r.Err())
+		r.Close()
 		var text bytes.Buffer
-		mustDo(t, doc.WriteText(&text, info.Doc(), false))
-		_, nodes, _ := strings.Cut(text.String(), "cores busy (mean)\n")
-		nodes, _, _ = strings.Cut(nodes, "schedule digest")
-		if nodes != want {
-			t.Errorf("%d idle nodes:\n%q, want\n%q", idle, nodes, want)
+		mustDo(t, doc.WriteText(&text, f.Doc(), false))
+		fmt.Fprintf(&text, "%s\n", must(json.MarshalIndent(f, "", " ")))
+		for _, j := range f.JobList {
+			fmt.Fprintf(&text, "%s: %+v, fetched %+v, reduces on %v\n", j.ID, j.Records, j.Fetched, j.ReduceNodes)
 		}
+		for _, m := range measure.Metrics() {
+			if x := m.Of(f); !math.IsNaN(x) {
+				fmt.Fprintf(&text, "%s %.9g\n", m.Name, x)
+			}
+		}
+		golden.Check(t, strings.TrimSuffix(path, ".jsonl")+".txt", text.Bytes())
 	}
 }
 
@@ -82,47 +81,6 @@ func TestStableKeys(t *testing.T) {
 	} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("JSON lacks %s:\n%s", want, text)
-		}
-	}
-}
-
-func TestDecisions(t *testing.T) {
-	bound := traces.Attempt{Task: traces.Task{Job: "j", Index: 4}}
-	info := measure.Of(traces.Header{}, slices.Values([]traces.Event{
-		&traces.Decision{T: 1e6, ID: 1, Job: "j", BindIndex: 4, BindBranch: "node"},
-		&traces.Decision{T: 1e6, ID: 2, Job: "j", BindIndex: 5, BindBranch: "node"},
-		&traces.Decision{ID: 3, Job: "j", BindIndex: -1},
-		&traces.Actuation{Decision: 1, AskedAt: 2e6, GrantedAt: 3e6, Outcome: "honoured", Bound: bound},
-		&traces.Actuation{Decision: 2, AskedAt: 2e6, GrantedAt: 10e6, Outcome: "honoured", Bound: bound},
-		&traces.Actuation{Decision: 3, AskedAt: 1e6, Outcome: "none", Cause: "no container came"},
-		&traces.Decision{T: 3e6, ID: 4, Job: "j", BindIndex: 0, BindBranch: "rack"},
-		&traces.Actuation{Decision: 4, GrantedAt: 8e6, Outcome: "honoured", Bound: traces.Attempt{Task: traces.Task{Job: "j"}}},
-	}))
-	want := measure.Decisions{
-		Made: 4, Honoured: 3, BindPredicted: 2, P50Ms: 5, P95Ms: 9,
-		Branches: []measure.Branch{{Branch: "node", Maps: 2, Predicted: 1}, {Branch: "rack", Maps: 1, Predicted: 1}},
-		Misses: []measure.Miss{
-			{Decision: 2, Job: "j", Outcome: "bound otherwise", Cause: "map 4, not 5 (node)"},
-			{Decision: 3, Job: "j", Outcome: "none", Cause: "no container came"},
-		},
-	}
-	if d := cmp.Diff(want, info.Decisions, cmpopts.IgnoreUnexported(measure.Decisions{})); d != "" {
-		t.Errorf("decisions (-want +got):\n%s", d)
-	}
-}
-
-// TestDecisionsOfTheCluster: a simulated cluster's own scheduler steers nothing,
-// so its decisions are not counted, with events and without.
-func TestDecisionsOfTheCluster(t *testing.T) {
-	for actuator, want := range map[string]int{"none": 0, "labels": 1, "ideal": 1, "": 1} {
-		f := measure.Of(traces.Header{Model: "yarn", Actuator: actuator}, slices.Values([]traces.Event{
-			&traces.Decision{ID: 1, Job: "j", BindIndex: -1},
-			&traces.Actuation{Decision: 1, GrantedAt: 8e6, Outcome: "honoured"},
-		}))
-		var text strings.Builder
-		mustDo(t, doc.WriteText(&text, f.Doc(), false))
-		if f.Decisions.Made != want || f.Decisions.Honoured != want || strings.Contains(text.String(), "decisions") != (want > 0) {
-			t.Errorf("actuator %q: %+v, want %d decisions; text:\n%s", actuator, f.Decisions, want, &text)
 		}
 	}
 }
@@ -169,29 +127,6 @@ func realTrace(t *testing.T) (traces.Header, func(func(traces.Event) bool)) {
 	}
 	traces.Sort(all)
 	return traces.Header{Format: 1, Origin: traces.Recovered, Model: "yarn"}, slices.Values(all)
-}
-
-// TestPlan counts where the maps of planned splits ran: of maps that succeeded,
-// and whose split names one host.
-func TestPlan(t *testing.T) {
-	var events []traces.Event
-	run := func(index int32, node traces.Node, outcome traces.Outcome, hosts ...traces.Node) {
-		a := traces.Attempt{Task: traces.Task{Job: "job_1_1", Kind: traces.Map, Index: index}}
-		events = append(events, &traces.TaskScheduled{Task: a.Task, SplitHosts: hosts},
-			&traces.AttemptStarted{Attempt: a, Node: node}, &traces.AttemptFinished{Attempt: a, Node: node, Outcome: outcome})
-	}
-	run(0, "a", traces.Succeeded, "a")
-	run(1, "b", traces.Succeeded, "a")
-	run(2, "a", traces.Failed, "a")
-	run(3, "a", traces.Succeeded, "a", "b")
-	run(4, "a", traces.Succeeded)
-	info := measure.Of(traces.Header{Splits: "plan"}, slices.Values(events))
-	if got := info.Plan.String(); got != "plan: 1 of 2 maps on the planned node" {
-		t.Error(got)
-	}
-	if info := measure.Of(traces.Header{Splits: "cachedOnly"}, slices.Values(events)); info.Plan != nil {
-		t.Errorf("%v without a plan", info.Plan)
-	}
 }
 
 // TestMadeUp: what the import of a trace made up gives no value, what a simulation
