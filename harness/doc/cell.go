@@ -86,7 +86,9 @@ func Known(known bool, v any) any {
 
 // Number returns a cell with a number in a unit, such as "s" or "%". It shows four
 // significant digits. If x is not a number, the cell shows "-".
-func Number[N numeric](x N, unit string) Cell { return Cell{value: float64(x), unit: unit, digits: four} }
+func Number[N numeric](x N, unit string) Cell {
+	return Cell{value: float64(x), unit: unit, digits: four}
+}
 
 // Fixed returns a cell with so many digits after the point.
 func Fixed[N numeric](x N, digits int, unit string) Cell {
