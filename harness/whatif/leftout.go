@@ -3,8 +3,8 @@ package whatif
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"heddle/harness/compare"
@@ -61,6 +61,9 @@ func (l *LeftOut) add(format string, args ...any) {
 	l.Lines = append(l.Lines, fmt.Sprintf(format, args...))
 }
 
+// number is what ids of a job, its application and attempts of that have in common.
+var number = regexp.MustCompile(`\d+_\d+`)
+
 // held finds the share of container-hours that the trace holds.
 func (l *LeftOut) held(t *recorded.Trace, c *Cluster) {
 	if !math.IsNaN(c.OthersPct) {
@@ -71,7 +74,7 @@ func (l *LeftOut) held(t *recorded.Trace, c *Cluster) {
 	from, to := span(t)
 	ids := map[string]bool{}
 	for _, j := range t.Jobs {
-		ids[strings.TrimPrefix(string(j.Job), "job_")] = true
+		ids[number.FindString(string(j.Job))] = true
 	}
 	all, ours, apps, found := 0.0, 0.0, 0, 0
 	for i := range c.Apps {
@@ -81,7 +84,7 @@ func (l *LeftOut) held(t *recorded.Trace, c *Cluster) {
 		}
 		apps++
 		all += float64(a.MemorySeconds)
-		if ids[strings.TrimPrefix(a.ID, "application_")] {
+		if ids[number.FindString(a.ID)] {
 			found++
 			ours += float64(a.MemorySeconds)
 		}
