@@ -73,13 +73,9 @@ func TestWhatPartsSee(t *testing.T) {
 	s.Ask(0, state.Map, 3)
 	s.Ask(0, state.Reduce, 2)
 	for _, task := range []state.TaskID{0, 1} {
-		if err := s.Start(0, task, 0); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, s.Start(0, task, 0))
 	}
-	if err := s.Retry(0, 0, true); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, s.Retry(0, 0, true))
 	forMaps, forReduces := &seeing{name: "m"}, &seeing{name: "r"}
 	m := sched.Compose(forMaps, forReduces)
 	if m.Name() != "m+r" {
@@ -227,9 +223,7 @@ func TestReducesByHand(t *testing.T) {
 			}
 		}
 		m, err := sched.New("reduce-greedy", sched.Params{"groups": groups})
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		var on []state.NodeID
 		start := func(d sched.Decision) bool {
 			on = append(on, d.Node)
@@ -263,22 +257,23 @@ func TestGroupsWait(t *testing.T) {
 	}
 	s.Ask(0, state.Map, 1)
 	s.Ask(0, state.Reduce, 3)
-	if err := s.Start(0, 0, 0); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, s.Start(0, 0, 0))
 	m, err := sched.New("reduce-random", sched.Params{"groups": "true"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	round := func() []sched.Decision { return m.Round(s.View(), s.View().WithRoom(1, nil), nil) }
 	if out := round(); len(out) != 0 {
 		t.Errorf("decided %v with room for two while a map runs", out)
 	}
 	s.NodeDown(0)
-	if err := s.Retry(0, 0, false); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, s.Retry(0, 0, false))
 	if out := round(); len(out) != 2 || out[0].Group == 0 || out[0].Group != out[1].Group || out[0].Node == out[1].Node {
 		t.Errorf("decided %v when nothing runs, want a group of two", out)
+	}
+}
+
+func mustDo(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

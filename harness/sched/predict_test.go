@@ -31,9 +31,7 @@ func moments(t *testing.T, m sched.Model, maps, reduces int32) (list []string) {
 	}
 	s.SetSmallest(size)
 	id, err := s.Submit(&state.JobSpec{Name: "j", Maps: maps, Reduces: reduces, MapSize: size, ReduceSize: size})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	p, v := sched.PredictionsOf(m), s.View()
 	heard := func(done int32, e sched.Event) {
 		e.Job = id
@@ -51,9 +49,7 @@ func moments(t *testing.T, m sched.Model, maps, reduces int32) (list []string) {
 		}
 		s.SetNow(int64(i+1) * 1e9)
 		task := v.Task(id, k, n)
-		if err := s.Start(id, task, 0); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, s.Start(id, task, 0))
 		heard(i, sched.Event{What: sched.TaskStarted, Task: task})
 		heard(i, sched.Event{What: sched.TaskEnded, Task: task, Failed: true})
 		s.Finish(id, task)
@@ -67,9 +63,7 @@ func moments(t *testing.T, m sched.Model, maps, reduces int32) (list []string) {
 // tasks have succeeded: once each, and never when all have.
 func TestPredictions(t *testing.T) {
 	fifo, err := sched.New("fifo", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	for _, x := range []struct {
 		model         sched.Model
 		maps, reduces int32

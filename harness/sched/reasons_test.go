@@ -21,17 +21,12 @@ func TestDelaySaysItsLimits(t *testing.T) {
 		spec.Replicas.Add(0)
 	}
 	id := submit(t, s, &spec)
-	m, err := New("delay", Params{"nodeSkips": "2", "rackSkips": "3"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must(New("delay", Params{"nodeSkips": "2", "rackSkips": "3"}))
 	r, _ := As[Reasoner](m)
 	r.KeepReasons()
 	ask := func(n state.NodeID) *Reasons {
 		if out := m.Round(s.View(), []state.NodeID{n}, nil); len(out) > 0 {
-			if err := s.Start(out[0].Job, out[0].Task, n); err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, s.Start(out[0].Job, out[0].Task, n))
 			return r.Reasons()
 		}
 		return nil
@@ -68,14 +63,8 @@ func TestDelaySaysItsLimits(t *testing.T) {
 // TestReasonsOfTheRightPart has two models in one: the reasons are those of the part that
 // answered.
 func TestReasonsOfTheRightPart(t *testing.T) {
-	forMaps, err := New("delay", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	forReduces, err := New("capacity", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	forMaps := must(New("delay", nil))
+	forReduces := must(New("capacity", nil))
 	m := Compose(forMaps, forReduces)
 	r, _ := As[Reasoner](m)
 	if r.Reasons() != nil {
@@ -94,8 +83,6 @@ func TestReasonsOfTheRightPart(t *testing.T) {
 		if len(out) != 1 || out[0].Kind != want.kind || r.Reasons().Unit != want.unit {
 			t.Fatalf("%v, with reasons %+v, want %+v", out, r.Reasons(), want)
 		}
-		if err := s.Start(out[0].Job, out[0].Task, 0); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, s.Start(out[0].Job, out[0].Task, 0))
 	}
 }

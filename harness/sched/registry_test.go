@@ -69,13 +69,8 @@ func idleInfo(name string) Info {
 func TestRegister(t *testing.T) {
 	before := models
 	defer func() { models = before }()
-	if err := Register(idleInfo("zeal"), idleInfo("bee")); err != nil {
-		t.Fatal(err)
-	}
-	m, err := New("bee", Params{"n": "7"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, Register(idleInfo("zeal"), idleInfo("bee")))
+	m := must(New("bee", Params{"n": "7"}))
 	if got, want := m.(*idle).all, []any{int64(7), 0.5, true, int64(2e9), "a", 2, 3.0}; !slices.Equal(got, want) {
 		t.Errorf("bee was made of %v, want %v", got, want)
 	}

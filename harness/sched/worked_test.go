@@ -41,10 +41,7 @@ func TestRackLocalityDelay(t *testing.T) {
 			spec.Replicas.Add(state.NodeID(len(spec.Replicas.Ends) % (c.nodes - 1)))
 		}
 		submit(t, s, &spec)
-		m, err := New("capacity", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must(New("capacity", nil))
 		missed := 0
 		for len(m.Round(s.View(), []state.NodeID{state.NodeID(c.nodes - 1)}, nil)) == 0 {
 			missed++
@@ -69,14 +66,9 @@ func TestDominantResource(t *testing.T) {
 		b := submit(t, s, &state.JobSpec{Name: "B", Maps: 2, MapSize: state.Resource{MemoryMB: 30 << 10, VCores: 1}})
 		a := submit(t, s, &state.JobSpec{Name: "A", Maps: 6, Weight: c.weightA, MapSize: state.Resource{MemoryMB: 2 << 10, VCores: 1}})
 		for task, id := range []state.JobID{a, a, a, a, a, b} {
-			if err := s.Start(id, state.TaskID(task%5), 0); err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, s.Start(id, state.TaskID(task%5), 0))
 		}
-		m, err := New("fair", Params{"policy": c.policy})
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must(New("fair", Params{"policy": c.policy}))
 		out := m.Round(s.View(), []state.NodeID{0}, nil)
 		if len(out) != 1 || s.View().JobName(out[0].Job) != c.want {
 			t.Errorf("%s, weight %v: %+v, want %s's", c.policy, c.weightA, out, c.want)
@@ -141,10 +133,7 @@ func TestDelayCurve(t *testing.T) {
 			spec := state.JobSpec{Name: "job", Maps: 1, MapSize: slot}
 			spec.Replicas.Add(0, 1, 2)
 			submit(t, s, &spec)
-			m, err := New("delay", Params{"nodeSkips": fmt.Sprint(d), "rackSkips": "0"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			m := must(New("delay", Params{"nodeSkips": fmt.Sprint(d), "rackSkips": "0"}))
 			for {
 				if out := m.Round(s.View(), []state.NodeID{state.NodeID(rng.IntN(nodes))}, nil); len(out) > 0 {
 					if out[0].Reason == Node {
@@ -176,18 +165,13 @@ func TestTurnaround(t *testing.T) {
 			submit(t, s, &state.JobSpec{Name: "job", Maps: maps, MapSize: slot})
 		}
 		submit(t, s, &state.JobSpec{Name: "small", Maps: 1, MapSize: slot})
-		m, err := New(model, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must(New(model, nil))
 		v := s.View()
 		var offers Offers
 		var running []Decision
 		for now := 1; len(v.Active()) > 0; now++ { // one map takes from one beat to the next
 			for _, d := range running {
-				if err := s.Finish(d.Job, d.Task); err != nil {
-					t.Fatal(err)
-				}
+				mustDo(t, s.Finish(d.Job, d.Task))
 				if v.Done(d.Job, state.Map) == v.Tasks(d.Job, state.Map) {
 					s.EndJob(d.Job)
 					if v.JobName(d.Job) == "small" {
@@ -265,10 +249,7 @@ func addNode(tb testing.TB, s *state.State, n, rack int, size state.Resource) {
 // submit submits a job and asks for its maps.
 func submit(tb testing.TB, s *state.State, spec *state.JobSpec) state.JobID {
 	tb.Helper()
-	id, err := s.Submit(spec)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	id := must(s.Submit(spec))
 	s.Ask(id, state.Map, spec.Maps)
 	return id
 }
@@ -289,10 +270,7 @@ func TestACLBindsLate(t *testing.T) {
 		spec.Cached.Add(0)
 		id := submit(t, s, &spec)
 		s.SetLateBinding(late)
-		m, err := New("acl", Params{"c": "4"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must(New("acl", Params{"c": "4"}))
 		skips := 0
 		var out []Decision
 		for ; len(out) == 0 && skips < 9; skips++ {
@@ -302,5 +280,20 @@ func TestACLBindsLate(t *testing.T) {
 		if got := fmt.Sprintf("map %d, %s, after %d skips", d.Task, s.View().Level(id, d.Task, d.Node), skips-1); got != want {
 			t.Errorf("late binding %t: %s, want %s", late, got, want)
 		}
+	}
+}
+
+// must returns x, and panics with the error if there is one.
+func must[T any](x T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return x
+}
+
+func mustDo(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

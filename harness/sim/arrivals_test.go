@@ -27,10 +27,7 @@ func TestFollowers(t *testing.T) {
 		simpleJob("late", 20_000, 1, 0, Work{ComputeMs: 100}),
 		after(simpleJob("after an ended one", 20_000, 1, 0, Work{ComputeMs: 100}), "short", 70),
 	}}
-	r, err := Run(&Config{Cluster: slots(2, 4), Source: source, Costs: NoCosts()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(Run(&Config{Cluster: slots(2, 4), Source: source, Costs: NoCosts()}))
 	var got [][2]int64 // submission and end
 	for _, j := range r.Jobs {
 		got = append(got, [2]int64{j.SubmitMs, j.EndMs})
@@ -74,9 +71,7 @@ func TestArrivals(t *testing.T) {
 	var v arrivals
 	e.Reset(0, evRead)
 	b.begin(s.View(), &Costs{}, 1, false)
-	if err := v.begin(&Jobs{List: list}, &e, &b); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, v.begin(&Jobs{List: list}, &e, &b))
 	const endsA = 140 // an event, at which job a ends
 	e.Push(endsA, 0, 0, 0)
 	var got []string
@@ -93,9 +88,7 @@ func TestArrivals(t *testing.T) {
 			j := v.take()
 			got = append(got, fmt.Sprint(e.Now, " ", j.Name))
 			b.add(submitted(t, s, j), j, nil)
-			if err := v.read(); err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, v.read())
 		}
 		if e.Now == 200 {
 			v.release("b")

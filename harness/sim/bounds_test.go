@@ -161,10 +161,7 @@ func TestTwiceTheBandwidth(t *testing.T) {
 func TestMeanWaitOfManyServers(t *testing.T) {
 	const servers, mean, rho = 4, 10_000.0, 0.8
 	source := &poisson{left: 60_000, key: draw.Stream(9, "M/M/4"), gap: mean / rho / servers, service: func(k draw.Key) float64 { return exponential(k, mean) }}
-	r, err := Run(&Config{Cluster: slots(2, servers/2), Source: source, Model: newModel(t, "fifo"), Actuator: Ideal, Costs: NoCosts()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(Run(&Config{Cluster: slots(2, servers/2), Source: source, Model: newModel(t, "fifo"), Actuator: Ideal, Costs: NoCosts()}))
 	load, sum, term := servers*rho, 0.0, 1.0
 	for k := range servers {
 		sum += term
@@ -194,16 +191,10 @@ func TestSeeds(t *testing.T) {
 		c.Seed = seed
 		c.Source.(*Jobs).List = c.Source.(*Jobs).List[:4]
 		c.Record = func(e traces.Event) {
-			line, err := json.Marshal(e)
-			if err != nil {
-				t.Fatal(err)
-			}
+			line := must(json.Marshal(e))
 			text = append(append(text, line...), '\n')
 		}
-		r, err := Run(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must(Run(c))
 		return r.Digest, string(text)
 	}
 	seen := map[traces.ScheduleDigest]uint64{}

@@ -103,10 +103,7 @@ func TestCachedCopy(t *testing.T) {
 		}
 		c := slots(1, 1)
 		c.Nodes[0].DiskBytesPerSec, c.Nodes[0].MemoryBytesPerSec = 50e6, 1e9
-		r, err := Run(&Config{Cluster: c, Source: &Jobs{List: []Job{j}}, Costs: NoCosts(), Actuator: Ideal})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must(Run(&Config{Cluster: c, Source: &Jobs{List: []Job{j}}, Costs: NoCosts(), Actuator: Ideal}))
 		if r.MakespanMs < want || r.MakespanMs > want+2 {
 			t.Errorf("cached %t: %d ms, want %d", cached, r.MakespanMs, want)
 		}
@@ -118,13 +115,10 @@ func TestCachedCopy(t *testing.T) {
 func TestWaves(t *testing.T) {
 	for _, x := range []struct{ nodes, each, maps int32 }{{1, 1, 1}, {1, 1, 7}, {1, 4, 4}, {1, 4, 5}, {3, 2, 6}, {3, 2, 7}, {3, 2, 12}, {3, 2, 13}, {50, 1, 49}} {
 		for _, model := range []string{"fifo", "capacity", "fair", "random"} {
-			r, err := Run(&Config{
+			r := must(Run(&Config{
 				Cluster: slots(int(x.nodes), int(x.each)), Source: &Jobs{List: []Job{simpleJob("a", 0, x.maps, 0, Work{FixedMs: 1000})}},
 				Model: newModel(t, model), Actuator: Ideal, Costs: NoCosts(),
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))
 			waves := int64((x.maps + x.nodes*x.each - 1) / (x.nodes * x.each))
 			if r.MakespanMs < 1000*waves || r.MakespanMs > (1000+int64(x.each))*waves {
 				t.Errorf("%s: %d maps on %d nodes of %d slots take %d ms, want %d waves of 1000", model, x.maps, x.nodes, x.each, r.MakespanMs, waves)
@@ -146,10 +140,7 @@ func TestCostsByHand(t *testing.T) {
 	for _, beats := range []struct{ node, master int32 }{{0, 0}, {1000, 0}, {0, 1000}, {1000, 1000}, {3000, 200}} {
 		c.NodeBeatMs, c.AMBeatMs = beats.node, beats.master
 		for seed := range uint64(10) {
-			r, err := Run(&Config{Cluster: slots(1, 2), Source: &Jobs{List: []Job{j}}, Costs: c, Seed: seed})
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := must(Run(&Config{Cluster: slots(1, 2), Source: &Jobs{List: []Job{j}}, Costs: c, Seed: seed}))
 			// A master's heartbeats: one to ask for the map and one to learn of its container, which both wait for a
 			// whole interval or no heartbeat of the node; one to decide on the reduce, and two as for the map.
 			least := steps + 3*int64(beats.master)
@@ -181,17 +172,14 @@ func TestShuffleByHand(t *testing.T) {
 		early := simpleJob("early", 0, 1, 0, Work{FixedMs: 500})
 		early.MapSize.MemoryMB = 4096
 		on := map[traces.Task]traces.Node{}
-		r, err := Run(&Config{
+		r := must(Run(&Config{
 			Cluster: c, Source: &Jobs{List: []Job{early, j}}, Model: newModel(t, "fifo"), Actuator: Ideal, Costs: NoCosts(),
 			Record: func(e traces.Event) {
 				if e, ok := e.(*traces.AttemptStarted); ok {
 					on[e.Attempt.Task] = e.Node
 				}
 			},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		task := func(k state.Kind, i int32) traces.Node { return on[traces.Task{Job: "a", Kind: k, Index: i}] }
 		if task(state.Map, 0) != "n0" || task(state.Map, 1) != "n0" || task(state.Reduce, 0) != "n1" {
 			t.Fatalf("the tasks run on %v, want both maps on n0 and the reduce on n1", on)
@@ -224,9 +212,7 @@ func TestSlowStart(t *testing.T) {
 				}
 			},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, err)
 		if first < x.before || x.share == 1 && first > x.before+10 {
 			t.Errorf("slow start %v: the reduce starts at %d ms, want %d or later", x.share, first, x.before)
 		}
@@ -250,10 +236,7 @@ func TestCachesKeepWhatWasRead(t *testing.T) {
 		}
 		c := slots(1, 1)
 		c.Nodes[0].CacheBytes = room * size
-		r, err := Run(&Config{Cluster: c, Source: source, Model: newModel(t, "fifo"), Actuator: Ideal, Costs: NoCosts(), CacheReads: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must(Run(&Config{Cluster: c, Source: source, Model: newModel(t, "fifo"), Actuator: Ideal, Costs: NoCosts(), CacheReads: true}))
 		if got := r.Maps[state.LevelCache]; got != want || r.Maps[state.LevelNode] != blocks*jobs-want {
 			t.Errorf("room for %d blocks: %d of %d reads from the cache, want %d", room, got, blocks*jobs, want)
 		}
@@ -267,17 +250,14 @@ func TestLabelsByHand(t *testing.T) {
 		costs := NoCosts()
 		costs.LabelMs = []int32{100}
 		var starts []int64
-		r, err := Run(&Config{
+		r := must(Run(&Config{
 			Cluster: slots(1, 4), Source: &Jobs{List: []Job{simpleJob("a", 0, 4, 0, Work{FixedMs: 5000})}}, Model: newModel(t, "fifo"), Actuator: actuator, Costs: costs,
 			Record: func(e traces.Event) {
 				if e, ok := e.(*traces.AttemptStarted); ok {
 					starts = append(starts, e.T.Milliseconds())
 				}
 			},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		for i, ms := range want {
 			if len(starts) != len(want) || starts[i] < ms || starts[i] > ms+4 {
 				t.Errorf("actuator %d: maps start at %v ms, want %v", actuator, starts, want)
@@ -334,10 +314,7 @@ func TestLongTasks(t *testing.T) {
 			if c.Nodes[0].Cores = cores; cores > 0 && speed < 0.5 {
 				continue // shared cores need not look ahead
 			}
-			r, err := Run(&Config{Cluster: c, Source: &Jobs{List: []Job{simpleJob("a", 0, 1, 0, Work{ComputeMs: month})}}, Costs: NoCosts(), Actuator: Ideal})
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := must(Run(&Config{Cluster: c, Source: &Jobs{List: []Job{simpleJob("a", 0, 1, 0, Work{ComputeMs: month})}}, Costs: NoCosts(), Actuator: Ideal}))
 			if r.MakespanMs < want || r.MakespanMs > want+10 {
 				t.Errorf("speed %v, %v cores: %d ms, want %d", speed, cores, r.MakespanMs, want)
 			}

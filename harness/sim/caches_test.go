@@ -26,10 +26,7 @@ func stateOf(t tester, nodes int) *state.State {
 // submitted returns the number of a job in package state.
 func submitted(t testing.TB, s *state.State, x *Job) state.JobID {
 	t.Helper()
-	id, err := s.Submit(&x.JobSpec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	id := must(s.Submit(&x.JobSpec))
 	return id
 }
 

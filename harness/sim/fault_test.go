@@ -18,10 +18,7 @@ func ends(t *testing.T, c *Config) ([]string, *Result) {
 		}
 		list = append(list, fmt.Sprintf("%v n%d %v %d-%d", e.Kind, e.Node, e.Outcome, start, e.EndMs))
 	}
-	r, err := Run(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(Run(c))
 	return list, r
 }
 

@@ -30,10 +30,7 @@ func TestModelHears(t *testing.T) {
 		Source: &Jobs{List: []Job{simpleJob("a", 100, 2, 1, Work{FixedMs: 2500}), simpleJob("b", 10_000, 1, 0, Work{FixedMs: 1000})}},
 	}
 	c.Costs.NodeBeatMs = 200
-	r, err := Run(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(Run(c))
 	// Job a runs from 100 ms until its maps and its reduce of 1 s have ended, with
 	// up to 200 ms until each starts. Job b runs 1 s.
 	var want []int64
@@ -89,17 +86,11 @@ func TestPredicted(t *testing.T) {
 // the same model that hears nothing: the schedules are the same.
 func TestHearingChangesNothing(t *testing.T) {
 	for a := Native; a <= Ideal; a++ {
-		quiet, err := Run(scenario(t, "fifo", a, 1))
-		if err != nil {
-			t.Fatal(err)
-		}
+		quiet := must(Run(scenario(t, "fifo", a, 1)))
 		c := scenario(t, "fifo", a, 1)
 		l := &schedtest.Listener{NodeModel: c.Model.(sched.PerNode).NodeModel, Period: 7}
 		c.Model = sched.PerNode{NodeModel: l}
-		r, err := Run(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must(Run(c))
 		if r.Digest != quiet.Digest || l.Full == 0 || l.Idle == 0 || len(l.TicksNs) == 0 {
 			t.Errorf("actuator %d: digest %v, without hearing %v; %d reports of full nodes, %d of idle ones, %d ticks", a, r.Digest, quiet.Digest, l.Full, l.Idle, len(l.TicksNs))
 		}
@@ -134,10 +125,7 @@ func (m *networked) Network(rate func(from, to state.NodeID) int64) { m.rate = r
 // the uplinks. Without any limit it is told nothing.
 func TestNetwork(t *testing.T) {
 	for _, limited := range []bool{true, false} {
-		fifo, err := sched.New("fifo", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fifo := must(sched.New("fifo", nil))
 		m := &networked{Model: fifo}
 		c := Config{Cluster: slots(3, 2), Costs: NoCosts(), Model: m, Source: &Jobs{List: []Job{shuffle(1)}}}
 		for n := range c.Cluster.Nodes {

@@ -171,10 +171,7 @@ func TestWorkAndReplicas(t *testing.T) {
 	x := simpleJob("a", 0, 4, 2, Work{InputBytes: 1}, Work{InputBytes: 2}, Work{InputBytes: 3})
 	x.ReduceWork = []Work{{OutputBytes: 9}}
 	x.Replicas.Add(0, 1)
-	id, err := s.Submit(&x.JobSpec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	id := must(s.Submit(&x.JobSpec))
 	var b jobs
 	b.begin(s.View(), &Costs{}, 1, false)
 	j := &b.list[b.add(id, &x, nil)]

@@ -14,17 +14,14 @@ import (
 func sampled(t *testing.T, cluster Machines, jobs ...Job) (map[traces.Node][]traces.NodeSample, *Result) {
 	t.Helper()
 	all := map[traces.Node][]traces.NodeSample{}
-	r, err := Run(&Config{
+	r := must(Run(&Config{
 		Cluster: cluster, Source: &Jobs{List: jobs}, Model: newModel(t, "fifo"), Actuator: Ideal, Costs: NoCosts(), SampleMs: 1000,
 		Record: func(e traces.Event) {
 			if x, ok := e.(*traces.NodeSample); ok {
 				all[x.Node] = append(all[x.Node], *x)
 			}
 		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return all, r
 }
 
@@ -213,10 +210,7 @@ func TestModelHearsSamples(t *testing.T) {
 func TestSamplesChangeNothing(t *testing.T) {
 	for a := Native; a <= Ideal; a++ {
 		for _, m := range []string{"capacity", "fifo"} {
-			quiet, err := Run(scenario(t, m, a, 1))
-			if err != nil {
-				t.Fatal(err)
-			}
+			quiet := must(Run(scenario(t, m, a, 1)))
 			c := scenario(t, m, a, 1)
 			c.SampleMs = 700
 			nodes := map[traces.Node]bool{}
@@ -228,10 +222,7 @@ func TestSamplesChangeNothing(t *testing.T) {
 					}
 				}
 			}
-			r, err := Run(c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := must(Run(c))
 			if r.Digest != quiet.Digest || len(nodes) != len(c.Cluster.Nodes) {
 				t.Errorf("%s, actuator %d: digest %v with samples of %d nodes, %v without", m, a, r.Digest, len(nodes), quiet.Digest)
 			}
@@ -254,9 +245,7 @@ func TestLoadOfLostNode(t *testing.T) {
 			}
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, err)
 	full := func(seconds float64) float64 { return 1 - math.Exp(-seconds/60) }
 	for _, x := range []struct {
 		node   traces.Node

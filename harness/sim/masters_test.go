@@ -181,13 +181,9 @@ func TestRampUpByHand(t *testing.T) {
 		am.up(slot)
 		y := &am.jobs.list[slot]
 		for m := range state.TaskID(x.done + x.running) {
-			if err := am.state.Start(y.id, m, 0); err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, am.state.Start(y.id, m, 0))
 			if m < state.TaskID(x.done) {
-				if err := am.state.Finish(y.id, m); err != nil {
-					t.Fatal(err)
-				}
+				mustDo(t, am.state.Finish(y.id, m))
 				y.done[state.Map]++
 			}
 		}
@@ -232,14 +228,10 @@ func TestStarve(t *testing.T) {
 			am.state.Ask(y.id, state.Reduce, y.asked)
 		}
 		for i := range state.TaskID(x.maps) {
-			if err := am.state.Start(y.id, i, 0); err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, am.state.Start(y.id, i, 0))
 		}
 		for i := range state.TaskID(x.reduces) {
-			if err := am.state.Start(y.id, 2+i, 0); err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, am.state.Start(y.id, 2+i, 0))
 		}
 		am.until(x.afterMs, nil)
 		starve, kill := am.starve(y)
@@ -273,19 +265,13 @@ func TestStarveAgain(t *testing.T) {
 		y.asked = 1
 		am.state.Ask(y.id, state.Reduce, y.asked)
 		for _, task := range []state.TaskID{1, 0, 2}[x.waits:] {
-			if err := am.state.Start(y.id, task, 0); err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, am.state.Start(y.id, task, 0))
 		}
 		const lostMs = 400_000
 		am.until(lostMs, nil)
-		if err := am.askAgain(y, 0, true); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, am.askAgain(y, 0, true))
 		if x.waits == 0 {
-			if err := am.askAgain(y, 1, true); err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, am.askAgain(y, 1, true))
 		}
 		am.until(lostMs+x.afterMs, nil)
 		if starve, kill := am.starve(y); !starve || kill > 0 != x.kills {
@@ -381,10 +367,7 @@ func TestMastersShareCores(t *testing.T) {
 			}
 			costs := NoCosts()
 			costs.AMStartMs = 2000
-			r, err := Run(&Config{Cluster: cluster, Source: source, Model: newModel(t, "fifo"), Actuator: Ideal, Costs: costs})
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := must(Run(&Config{Cluster: cluster, Source: source, Model: newModel(t, "fifo"), Actuator: Ideal, Costs: costs}))
 			for i, want := range c.want {
 				if got := r.Jobs[i].StartMs - r.Jobs[i].SubmitMs; got < want || got > want+10 {
 					t.Errorf("ApplicationMaster %d took %d ms to start, want %d", i, got, want)

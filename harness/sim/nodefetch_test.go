@@ -106,12 +106,9 @@ func TestNodeFetchesByHand(t *testing.T) {
 
 // Shares count on clusters of racks, too: 60 MB at 20 MB/s over the own link.
 func TestSharesFromRacks(t *testing.T) {
-	r, err := Run(&Config{
+	r := must(Run(&Config{
 		Cluster: three(nil), Source: &Jobs{List: []Job{shuffle(2, 3, 1)}}, Model: &placed{[2][]state.NodeID{{0}, {1, 2}}}, Actuator: Ideal, Costs: NoCosts(),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if got := r.MakespanMs - 1500; got < 3000 || got > 3008 {
 		t.Errorf("the fetch takes %d ms, want 3000", got)
 	}
@@ -131,12 +128,9 @@ func TestNodeFetchOfLostNode(t *testing.T) {
 		if returns {
 			faults = append(faults, Fault{AtMs: 4000, What: NodeUp, Node: 0})
 		}
-		r, err := Run(&Config{
+		r := must(Run(&Config{
 			Cluster: c, Source: &Jobs{List: []Job{j}}, Model: &placed{[2][]state.NodeID{{0}, {1}}}, Actuator: Ideal, Costs: costs, NodeFetches: true, Faults: faults,
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		if want := int64(4000 + 1000 + 6000 + 500); r.MakespanMs < want || r.MakespanMs > want+1010 { // up to a second for the master's next look
 			t.Errorf("returns %t: the job ends at %d ms, want %d", returns, r.MakespanMs, want)
 		}
@@ -249,10 +243,7 @@ func BenchmarkRackFetches(b *testing.B) {
 						}
 					}
 				}
-				r, err := Run(c)
-				if err != nil {
-					b.Fatal(err)
-				}
+				r := must(Run(c))
 				ends[form] = slices.Clone(r.Jobs)
 			}
 			for task, ms := range took[1] {

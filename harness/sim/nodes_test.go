@@ -18,9 +18,7 @@ func nodesOf(t testing.TB, c *Config, full bool) (*nodes, *kernel.Events) {
 	t.Helper()
 	e, x := new(kernel.Events), new(nodes)
 	e.Reset(evFault, evRead)
-	if err := x.begin(c, e, state.New(), full); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, x.begin(c, e, state.New(), full))
 	return x, e
 }
 
@@ -44,10 +42,7 @@ func TestHeartbeatsThatMatter(t *testing.T) {
 		}
 		check("two free nodes", true, 0)
 		check("nothing waits", false, state.None)
-		job, err := x.state.Submit(&state.JobSpec{Maps: 2, MapSize: x.view.Capacity(0)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		job := must(x.state.Submit(&state.JobSpec{Maps: 2, MapSize: x.view.Capacity(0)}))
 		x.state.Hold(0, job, x.view.Capacity(0))
 		x.noteRoom(0)
 		check("node 0 is full", true, ifFull(0, 1))
@@ -181,9 +176,7 @@ func TestCapacityTimetable(t *testing.T) {
 		{AtMs: 0, Node: "n1", Left: half}, {AtMs: 100, Node: "n1", Left: none}, {AtMs: 400, Node: "n1", Left: half.Times(2)},
 	}}}
 	x, e := nodesOf(t, c, false)
-	if err := x.beginCapacity(); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, x.beginCapacity())
 	var got []string
 	for next := e.Next(); next < 2000; next = e.Next() {
 		e.Advance(next)

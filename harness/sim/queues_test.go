@@ -15,10 +15,7 @@ func queueJobs(t *testing.T, file string, jobs ...string) (ends []int64, refused
 	t.Helper()
 	digest := uint64(0)
 	for again := range 2 {
-		m, err := sched.New("capacity", sched.Params{"queues": file + "\nnode-locality-delay=-1\nper-node-heartbeat.maximum-offswitch-assignments=9"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must(sched.New("capacity", sched.Params{"queues": file + "\nnode-locality-delay=-1\nper-node-heartbeat.maximum-offswitch-assignments=9"}))
 		c := &Config{Model: m, Costs: NoCosts(), MinAllocation: state.Resource{MemoryMB: 1024, VCores: 1}}
 		for i := range 10 {
 			c.Cluster.Nodes = append(c.Cluster.Nodes, Node{Name: fmt.Sprint("n", i), Rack: "r", Capacity: state.Resource{MemoryMB: 4096, VCores: 4}})
@@ -33,10 +30,7 @@ func queueJobs(t *testing.T, file string, jobs ...string) (ends []int64, refused
 			})
 		}
 		c.Source = &Jobs{List: list}
-		r, err := Run(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must(Run(c))
 		if again > 0 && uint64(r.Digest) != digest {
 			t.Error("a second run has another schedule")
 		}
@@ -99,10 +93,7 @@ func TestNodeIsReserved(t *testing.T) {
 	const file = "root.queues=a\nroot.a.capacity=100\nroot.a.ordering-policy=fair\nnode-locality-delay=-1\n" +
 		"per-node-heartbeat.maximum-offswitch-assignments=9\n"
 	for more, want := range map[string]int64{"": 22, "root.a.ordering-policy=fifo": 34} {
-		m, err := sched.New("capacity", sched.Params{"queues": file + more})
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must(sched.New("capacity", sched.Params{"queues": file + more}))
 		small := Job{
 			JobSpec: state.JobSpec{Name: "small", Queue: "a", Maps: 8, MapSize: state.Resource{MemoryMB: 1024, VCores: 1}},
 			MapWork: []Work{{FixedMs: 10_000}, {FixedMs: 11_000}, {FixedMs: 12_000}, {FixedMs: 13_000}, {FixedMs: 10_000}, {FixedMs: 11_000}, {FixedMs: 12_000}, {FixedMs: 13_000}},
@@ -111,13 +102,10 @@ func TestNodeIsReserved(t *testing.T) {
 			JobSpec: state.JobSpec{Name: "large", Queue: "a", Maps: 1, MapSize: state.Resource{MemoryMB: 3072, VCores: 1}},
 			MapWork: []Work{{FixedMs: 10_000}}, SubmitMs: 1000,
 		}
-		r, err := Run(&Config{
+		r := must(Run(&Config{
 			Cluster: Machines{Nodes: []Node{{Name: "n", Capacity: state.Resource{MemoryMB: 4096, VCores: 8}}}},
 			Model:   m, Costs: NoCosts(), MinAllocation: state.Resource{MemoryMB: 512, VCores: 1}, Source: &Jobs{List: []Job{small, large}},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		if got := (r.Jobs[1].EndMs + 500) / 1000; got != want {
 			t.Errorf("%s: the large job ends at %d ms, want %d s", more, r.Jobs[1].EndMs, want)
 		}

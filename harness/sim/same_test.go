@@ -79,14 +79,9 @@ func TestDigests(t *testing.T) {
 	}
 	file := filepath.Join("testdata", "digests.txt")
 	if *update {
-		if err := os.WriteFile(file, []byte(out.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, os.WriteFile(file, []byte(out.String()), 0o644))
 	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must(os.ReadFile(file))
 	if out.String() != string(want) {
 		t.Errorf("digests have changed; go test -update ./harness/sim writes them anew\n%s", out.String())
 	}
@@ -107,9 +102,7 @@ func TestSameOverRuns(t *testing.T) {
 		if i%3 == 0 {
 			run = new(Sim).Run
 		}
-		if err := run(scenario(t, "capacity", Native, 1), &r); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, run(scenario(t, "capacity", Native, 1), &r))
 		if before > 0 {
 			runtime.GOMAXPROCS(before)
 		}
@@ -189,10 +182,7 @@ func TestOpportunities(t *testing.T) {
 		for i := range c.Source.(*Jobs).List {
 			c.Source.(*Jobs).List[i].AMSize = state.Resource{} // and so do masters
 		}
-		r, err := Run(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must(Run(c))
 		want := decisions
 		decisions = nil
 		c.Source.(*Jobs).Rewind()
@@ -202,10 +192,7 @@ func TestOpportunities(t *testing.T) {
 				decisions = append(decisions, fmt.Sprint(*d))
 			}
 		}
-		again, err := Run(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := must(Run(c))
 		if r.Digest != again.Digest || strings.Join(want, "\n") != strings.Join(decisions, "\n") {
 			t.Errorf("actuator %d: %d decisions, digest %v; fed with the heartbeats %d, %v", actuator, len(want), r.Digest, len(decisions), again.Digest)
 		}
@@ -227,27 +214,19 @@ func noAllocations(t *testing.T, nodeFetches bool) {
 		c := scenario(t, "capacity", Native, 1)
 		c.NodeFetches = nodeFetches
 		c.Faults, c.Speculation = nil, NoSpeculation
-		if err := s.begin(c, &r); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, s.begin(c, &r))
 		for s.jobs.live == 0 {
-			if err := s.step(); err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, s.step())
 		}
 	}
 	run()
 	for range 1000 { // warm
-		if err := s.step(); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, s.step())
 	}
 	allocs := testing.AllocsPerRun(3, func() {
 		before := s.events.Handled + r.Beats
 		for range 500 {
-			if err := s.step(); err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, s.step())
 		}
 		events = s.events.Handled + r.Beats - before
 	})
@@ -256,5 +235,20 @@ func noAllocations(t *testing.T, nodeFetches bool) {
 	// none of that, see heddle bench.
 	if allocs > float64(events)/20 {
 		t.Errorf("%.0f allocations in %d events", allocs, events)
+	}
+}
+
+// must returns x, and panics with the error if there is one.
+func must[T any](x T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return x
+}
+
+func mustDo(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

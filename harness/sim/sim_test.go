@@ -34,10 +34,7 @@ func simpleJob(name string, submitMs int64, maps, reduces int32, w ...Work) Job 
 func (s *Jobs) Rewind() { s.next = 0 }
 
 func newModel(t testing.TB, name string) sched.Model {
-	m, err := sched.New(name, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must(sched.New(name, nil))
 	return m
 }
 
@@ -48,10 +45,7 @@ func TestSingleSlotIsFIFO(t *testing.T) {
 		simpleJob("b", 100, 1, 1, Work{FixedMs: 500}),
 		simpleJob("c", 10_000, 1, 0, Work{FixedMs: 700}),
 	}}
-	r, err := Run(&Config{Cluster: slots(1, 1), Source: source, Model: newModel(t, "fifo"), Actuator: Ideal, Costs: NoCosts()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(Run(&Config{Cluster: slots(1, 1), Source: source, Model: newModel(t, "fifo"), Actuator: Ideal, Costs: NoCosts()}))
 	for i, want := range []int64{2000, 3500, 10_700} {
 		if got := r.Jobs[i].EndMs; got < want || got > want+5 {
 			t.Errorf("job %d ended at %d ms, want %d", i, got, want)
@@ -68,10 +62,7 @@ func TestSlotsLimitTasks(t *testing.T) {
 	}{{0, 0, 2000}, {2, 1, 4000}, {4, 1, 3000}, {1, 2, 5000}} {
 		for a := Native; a <= Ideal; a++ {
 			source := &Jobs{List: []Job{simpleJob("a", 0, 4, 2, Work{FixedMs: 1000})}}
-			r, err := Run(&Config{Cluster: slots(1, 4), Source: source, Model: newModel(t, "fifo"), Actuator: a, Costs: NoCosts(), MapSlots: c.maps, ReduceSlots: c.reduces})
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := must(Run(&Config{Cluster: slots(1, 4), Source: source, Model: newModel(t, "fifo"), Actuator: a, Costs: NoCosts(), MapSlots: c.maps, ReduceSlots: c.reduces}))
 			if got := r.Jobs[0].EndMs; got < c.wantMs || got > c.wantMs+20 {
 				t.Errorf("%d map slots and %d reduce slots, actuator %d: the job ended at %d ms, want %d", c.maps, c.reduces, a, got, c.wantMs)
 			}
@@ -117,13 +108,10 @@ func TestCachedOnly(t *testing.T) {
 					j.Cached.Add()
 				}
 			}
-			r, err := Run(&Config{
+			r := must(Run(&Config{
 				Cluster: slots(nodes, 2), Source: &Jobs{List: []Job{j}}, Model: newModel(t, "capacity"), Actuator: actuator,
 				Splits: splits, Costs: NoCosts(), Seed: 1,
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))
 			l := r.Maps
 			if n := l[state.LevelCache] + l[state.LevelNode]; n < maps*3/4 {
 				t.Errorf("actuator %d, splits %d: %d of %d maps are node-local", actuator, splits, n, maps)
@@ -142,10 +130,7 @@ func TestHostCores(t *testing.T) {
 		c := slots(4, 1)
 		c.HostCores = hostCores
 		source := &Jobs{List: []Job{simpleJob("a", 0, 4, 0, Work{ComputeMs: 1000})}}
-		r, err := Run(&Config{Cluster: c, Source: source, Model: newModel(t, "fifo"), Actuator: Ideal, Costs: NoCosts()})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must(Run(&Config{Cluster: c, Source: source, Model: newModel(t, "fifo"), Actuator: Ideal, Costs: NoCosts()}))
 		if r.MakespanMs < want || r.MakespanMs > want+10 {
 			t.Errorf("four maps of a second on %v cores of one machine took %d ms, want %d", hostCores, r.MakespanMs, want)
 		}
@@ -171,10 +156,7 @@ func TestMasterCores(t *testing.T) {
 	} {
 		cluster := slots(5, 1)
 		cluster.HostCores, cluster.MasterCores, cluster.MastersUp = 2, c.cores, c.up
-		r, err := Run(&Config{Cluster: cluster, Source: &Jobs{List: c.jobs}, Model: newModel(t, "fifo"), Actuator: Ideal, Costs: NoCosts()})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must(Run(&Config{Cluster: cluster, Source: &Jobs{List: c.jobs}, Model: newModel(t, "fifo"), Actuator: Ideal, Costs: NoCosts()}))
 		if r.MakespanMs < c.want || r.MakespanMs > c.want+10 {
 			t.Errorf("%s: %d ms, want %d", c.name, r.MakespanMs, c.want)
 		}
@@ -237,10 +219,7 @@ func TestContention(t *testing.T) {
 			work = append(work, Work{ComputeMs: ms})
 		}
 		job := simpleJob("a", 0, int32(len(work)), 0, work...)
-		r, err := Run(&Config{Cluster: cluster, Source: &Jobs{List: []Job{job}}, Model: newModel(t, "fifo"), Actuator: Ideal, Costs: NoCosts()})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must(Run(&Config{Cluster: cluster, Source: &Jobs{List: []Job{job}}, Model: newModel(t, "fifo"), Actuator: Ideal, Costs: NoCosts()}))
 		if r.MakespanMs < c.want || r.MakespanMs > c.want+10 {
 			t.Errorf("%s: %d ms, want %d", c.name, r.MakespanMs, c.want)
 		}
@@ -267,10 +246,7 @@ func TestHostSpeed(t *testing.T) {
 		costs := NoCosts()
 		costs.AMStartMs = 1000
 		source := &Jobs{List: []Job{simpleJob("a", 0, 4, 0, Work{ComputeMs: 1000})}}
-		r, err := Run(&Config{Cluster: cluster, Source: source, Model: newModel(t, "fifo"), Actuator: Ideal, Costs: costs})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must(Run(&Config{Cluster: cluster, Source: source, Model: newModel(t, "fifo"), Actuator: Ideal, Costs: costs}))
 		if r.MakespanMs < c.want || r.MakespanMs > c.want+20 {
 			t.Errorf("on nodes of the speeds %v: %d ms, want %d", c.speeds, r.MakespanMs, c.want)
 		}

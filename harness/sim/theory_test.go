@@ -51,10 +51,7 @@ func TestMeanWaitOfOneServer(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			source := &poisson{left: 100_000, key: draw.Stream(3, c.name), gap: mean / rho, service: c.service}
-			r, err := Run(&Config{Cluster: slots(1, 1), Source: source, Model: newModel(t, "fifo"), Actuator: Ideal, Costs: NoCosts()})
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := must(Run(&Config{Cluster: slots(1, 1), Source: source, Model: newModel(t, "fifo"), Actuator: Ideal, Costs: NoCosts()}))
 			wait := 0.0
 			for _, j := range r.Jobs {
 				wait += float64(j.StartMs - j.SubmitMs)
@@ -82,20 +79,14 @@ func TestDelayFindsNodes(t *testing.T) {
 				j.Replicas.Add(state.NodeID(a), state.NodeID((a+37)%nodes), state.NodeID((a+71)%nodes))
 				source.List = append(source.List, j)
 			}
-			m, err := sched.New("delay", sched.Params{"nodeSkips": fmt.Sprint(skips), "rackSkips": "0"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			m := must(sched.New("delay", sched.Params{"nodeSkips": fmt.Sprint(skips), "rackSkips": "0"}))
 			costs := NoCosts()
 			costs.NodeBeatMs = 1000
 			c := slots(nodes, 1)
 			for n := range c.Nodes { // no racks
 				c.Nodes[n].Rack = fmt.Sprint("r", n)
 			}
-			r, err := Run(&Config{Cluster: c, Source: source, Model: m, Actuator: Ideal, Costs: costs})
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := must(Run(&Config{Cluster: c, Source: source, Model: m, Actuator: Ideal, Costs: costs}))
 			local := float64(r.Maps[state.LevelNode]) / float64(len(source.List))
 			// The node after the last skip may be local, too. Offers within one round of
 			// heartbeats are of different nodes: the bound with exp is for any.
@@ -138,10 +129,7 @@ func TestMatchingIsBest(t *testing.T) {
 				j.Cached.Add()
 			}
 		}
-		r, err := Run(&Config{Cluster: c, Source: &Jobs{List: []Job{j}}, Model: newModel(t, "matching"), Actuator: Ideal, Costs: NoCosts()})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must(Run(&Config{Cluster: c, Source: &Jobs{List: []Job{j}}, Model: newModel(t, "matching"), Actuator: Ideal, Costs: NoCosts()}))
 		got := 0
 		for level, n := range r.Maps {
 			got += weights[level] * int(n)
@@ -200,10 +188,7 @@ func TestSharingIsFair(t *testing.T) {
 			} else {
 				cluster.Nodes[0].Cores = 1
 			}
-			r, err := Run(&Config{Cluster: cluster, Source: source, Model: newModel(t, "fifo"), Actuator: Ideal, Costs: NoCosts()})
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := must(Run(&Config{Cluster: cluster, Source: source, Model: newModel(t, "fifo"), Actuator: Ideal, Costs: NoCosts()}))
 			stay := 0.0
 			for _, j := range r.Jobs {
 				stay += float64(j.EndMs-j.StartMs) / float64(len(r.Jobs))

@@ -236,33 +236,22 @@ func TestForeseen(t *testing.T) {
 // of it is left from 2 s to 5 s.
 func foreseen(t *testing.T, told config.Capacity) (*foresees, *shell) {
 	t.Helper()
-	fifo, err := sched.New("fifo", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fifo := must(sched.New("fifo", nil))
 	m := &foresees{Model: fifo}
-	s, err := newShell(schedule{
+	s := must(newShell(schedule{
 		Racks: 1, PerRack: 2, Slots: 1, Triples: 1, Splits: config.SplitsAsSubmitted, model: m, Seed: 1,
 		Jobs:     []jobPlan{{At: 500, Runs: 6000, Maps: [][]int{{0}, {1}}}},
 		Capacity: []capacityStep{{At: 2000, Node: 0, Slots: 0}, {At: 5000, Node: 0, Slots: 1}}, told: told,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	defer s.rm.Close()
-	if err := s.run(); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, s.run())
 	return m, s
 }
 
 // TestPredicted has what a model predicts in the trace: when the job is submitted, and when
 // half and 90 % of its maps have succeeded.
 func TestPredicted(t *testing.T) {
-	fifo, err := sched.New("fifo", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fifo := must(sched.New("fifo", nil))
 	plan := schedule{
 		Racks: 1, PerRack: 1, Slots: 1, Triples: 1, Splits: config.SplitsAsSubmitted, Seed: 1, Jobs: []jobPlan{{At: 500, Runs: 1000, Maps: make([][]int, 10)}},
 		model: sched.PerNode{NodeModel: &schedtest.Listener{NodeModel: fifo.(sched.PerNode).NodeModel, Period: 1000}},
@@ -270,14 +259,9 @@ func TestPredicted(t *testing.T) {
 	for i := range plan.Jobs[0].Maps {
 		plan.Jobs[0].Maps[i] = []int{0}
 	}
-	s, err := newShell(plan)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(newShell(plan))
 	defer s.rm.Close()
-	if err := s.run(); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, s.run())
 	var got []string
 	for _, e := range s.events {
 		if e, ok := e.(*traces.JobPredicted); ok {
@@ -286,5 +270,20 @@ func TestPredicted(t *testing.T) {
 	}
 	if want := "[0 5s 50 5s 90 5s]"; fmt.Sprint(got) != want {
 		t.Errorf("predictions %v, want %s", got, want)
+	}
+}
+
+// must returns x, and panics with the error if there is one.
+func must[T any](x T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return x
+}
+
+func mustDo(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

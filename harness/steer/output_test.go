@@ -39,10 +39,7 @@ func (m *seesOutput) Round(v *state.View, free []state.NodeID, out []sched.Decis
 func TestMapOutput(t *testing.T) {
 	for _, fails := range [][]int{nil, {1, 3}} {
 		for _, calls := range []fate{"", answersLate, toldFailed} {
-			fifo, err := sched.New("fifo", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fifo := must(sched.New("fifo", nil))
 			m := &seesOutput{Model: fifo}
 			s := runMaps(t, m, fails, calls)
 			want := map[string]int64{}
@@ -73,13 +70,8 @@ func runMaps(t *testing.T, m sched.Model, fails []int, calls fate) *shell {
 	if calls != "" {
 		plan.Troubles = []trouble{{For: 60_000, Class: string(steer.AskTaskCounters), Fate: calls, Delay: 2000}}
 	}
-	s, err := newShell(plan)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(newShell(plan))
 	defer s.rm.Close()
-	if err := s.run(); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, s.run())
 	return s
 }

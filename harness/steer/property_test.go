@@ -27,9 +27,7 @@ func outcomeOf(plan schedule, spoil func(steer.Action) []steer.Action) error {
 // Each job ends, each decision has one outcome, and the nodes end parked.
 func TestSchedules(t *testing.T) {
 	if os.Getenv("HEDDLE_LONG") != "" {
-		if err := flag.Set("rapid.checks", "1000"); err != nil {
-			t.Fatal(err)
-		}
+		mustDo(t, flag.Set("rapid.checks", "1000"))
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		if err := outcomeOf(drawSchedule(t), nil); err != nil {
@@ -193,10 +191,7 @@ func TestGroupsAllOrNone(t *testing.T) {
 			if what != "node lost" {
 				plan.Mishaps[0].Node = 0 // the job
 			}
-			s, err := newShell(plan)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must(newShell(plan))
 			if err := s.run(); err != nil {
 				t.Errorf("%s at %d ms: %v", what, at, err)
 			}

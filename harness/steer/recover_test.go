@@ -11,14 +11,11 @@ import (
 // TestAskedLessOften has a ResourceManager that says that it is active, and for two
 // seconds does not list containers: steering does not ask it hundreds of times a second.
 func TestAskedLessOften(t *testing.T) {
-	s, err := newShell(schedule{
+	s := must(newShell(schedule{
 		Racks: 1, PerRack: 2, Slots: 2, Triples: 2, Model: "delay", Splits: config.SplitsAsSubmitted, Seed: 1,
 		Jobs:     []jobPlan{{At: 790, Maps: [][]int{{0}, {}, {0}, {}}, Reduces: 1, Runs: 3000}},
 		Troubles: []trouble{{From: 2000, For: 2000, Class: "containers", Fate: toldFailed}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	defer s.rm.Close()
 	asked := 0
 	s.spoil = func(a steer.Action) []steer.Action {
@@ -29,9 +26,7 @@ func TestAskedLessOften(t *testing.T) {
 		}
 		return []steer.Action{a}
 	}
-	if err := s.run(); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, s.run())
 	if asked > 200 {
 		t.Errorf("the ResourceManager was asked %d times in the two seconds, want 200 at most", asked)
 	}

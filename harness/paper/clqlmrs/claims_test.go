@@ -102,10 +102,7 @@ func (w world) simulate(c paper.Case, seed uint64) (paper.Simulation, error) {
 
 func (w world) criterion(t *testing.T, p *paper.Paper, id string) paper.Criterion {
 	t.Helper()
-	r, err := p.Run(context.Background(), paper.Options{Parts: []string{id}, Seeds: 12, Workers: 2, Simulate: w.simulate})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(p.Run(context.Background(), paper.Options{Parts: []string{id}, Seeds: 12, Workers: 2, Simulate: w.simulate}))
 	return criterion(r, id)
 }
 
@@ -137,10 +134,7 @@ func (w *world) change(t *testing.T, text string) {
 // TestForcedVerdicts has testdata/verdicts.txt bring claims to their verdicts, one and all to hold
 // and to be reversed. That too few seeds tell nothing is the same for any claim.
 func TestForcedVerdicts(t *testing.T) {
-	text, err := os.ReadFile("testdata/verdicts.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile("testdata/verdicts.txt"))
 	have := map[string]bool{}
 	for line := range strings.Lines(string(text)) {
 		line, _, _ = strings.Cut(line, "#")
@@ -201,10 +195,7 @@ func growth100(t *testing.T) []paper.EffectJSON {
 	full := func(c paper.Case, seed uint64) (paper.Simulation, error) {
 		return paper.Simulation{Locality: measure.Locality{Node: 1000}}, nil
 	}
-	r, err := Paper().Run(context.Background(), paper.Options{Parts: []string{"C8"}, Seeds: 12, Simulate: full})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(Paper().Run(context.Background(), paper.Options{Parts: []string{"C8"}, Seeds: 12, Simulate: full}))
 	if got := criterion(r, "C8").Verdict; got != paper.Ceiling {
 		t.Errorf("C8 where all maps are local: %s, want %s", got, paper.Ceiling)
 	}
@@ -219,15 +210,27 @@ func criterion(r *paper.Report, id string) paper.Criterion {
 // TestMeasures has the measures of a matrix be those of the five applications.
 func TestMeasures(t *testing.T) {
 	w := published()
-	m, err := Paper().Matrix(context.Background(), paper.Options{Parts: []string{"C2"}, Seeds: 12, Simulate: w.simulate}, paper.Vary{Axes: []string{"reward"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must(Paper().Matrix(context.Background(), paper.Options{Parts: []string{"C2"}, Seeds: 12, Simulate: w.simulate}, paper.Vary{Axes: []string{"reward"}}))
 	if n := len(m.Readings); n != 4 {
 		t.Errorf("%d readings of one axis, want 4", n)
 	}
 	got := m.Readings[0].Measures
 	if want := 100 * (1 - 0.7346*(4+1.05)/5); math.Abs(float64(got[2].Value)-want) > 0.2 { // WordCount takes 1.05 times as long
 		t.Errorf("time saved %v, want about %v %%", got[2], want)
+	}
+}
+
+// must returns x, and panics with the error if there is one.
+func must[T any](x T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return x
+}
+
+func mustDo(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -39,7 +39,7 @@ var forced = []struct {
 // TestForced has made-up simulations force verdicts on the claims of locality, and of gains by size and experiment.
 func TestForced(t *testing.T) {
 	for _, w := range forced {
-		r, err := Paper().Run(t.Context(), paper.Options{Parts: []string{w.claim}, Seed: 1, Seeds: 12, Simulate: func(c paper.Case, seed uint64) (paper.Simulation, error) {
+		r := must(Paper().Run(t.Context(), paper.Options{Parts: []string{w.claim}, Seed: 1, Seeds: 12, Simulate: func(c paper.Case, seed uint64) (paper.Simulation, error) {
 			x, label := c.Setting.(testbed), c.Scheduler.Label
 			if _, ok := w.local[label]; !ok && label != modified {
 				label = original
@@ -54,10 +54,7 @@ func TestForced(t *testing.T) {
 			s.Locality.Node = min(100, int(math.Round(w.local[label]+max(0.5, w.spread[label])*key.At(1).Normal())))
 			s.Locality.Off = 100 - s.Locality.Node
 			return s, nil
-		}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}}))
 		if c := r.Criteria[0]; c.Verdict != w.want {
 			t.Errorf("%+v: %s: %s", w, c.Verdict, c.Note)
 		}
@@ -94,10 +91,7 @@ func TestJain(t *testing.T) {
 func TestArrivals(t *testing.T) {
 	for arrival, want := range map[string]string{"together": "0 0 0 0", "apart": "0 2000 4000 6000"} {
 		x := with(t, "arrival", arrival, "jobs", "4")
-		list, err := x.Stages(1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := must(x.Stages(1))
 		var at []string
 		for _, j := range list[0].Jobs {
 			at = append(at, fmt.Sprint(j.SubmitMs))
@@ -123,10 +117,7 @@ func TestArrivals(t *testing.T) {
 		t.Errorf("mean %v, mean square %v, share above the mean %v; want 1, 2 and 1/e", sum, squares, float64(above)/n)
 	}
 	x := with(t, "arrival", "poisson", "jobs", "1000")
-	list, err := x.Stages(5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := must(x.Stages(5))
 	jobs := list[0].Jobs
 	if !slices.IsSortedFunc(jobs, func(a, b sim.Job) int { return int(a.SubmitMs - b.SubmitMs) }) {
 		t.Error("jobs that come at random are not in order of time")
@@ -154,10 +145,7 @@ func TestNotesAreThere(t *testing.T) {
 	t.Parallel()
 	names := map[string]bool{}
 	for _, file := range []string{"modfair.go", "explain.go", "paper.yaml"} {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must(os.ReadFile(file))
 		for _, m := range regexp.MustCompile(`(?:Noted\("|Notes\["|is: )(\w+)["}]`).FindAllStringSubmatch(string(text), -1) {
 			names[m[1]] = !slices.Contains([]string{"time", "local", "sharedTime"}, m[1]) // these are computed
 		}
@@ -258,13 +246,25 @@ func best(c paper.Case, seed uint64) (paper.Simulation, error) {
 
 // TestBestOfWorlds has each claim hold in the best of worlds.
 func TestBestOfWorlds(t *testing.T) {
-	r, err := Paper().Run(t.Context(), paper.Options{Seed: 1, Seeds: 12, Simulate: best})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(Paper().Run(t.Context(), paper.Options{Seed: 1, Seeds: 12, Simulate: best}))
 	for _, c := range r.Criteria {
 		if c.Kind == paper.Judged && c.Verdict != paper.Holds {
 			t.Errorf("%s: %s in the best of worlds: %s", c.ID, c.Verdict, c.Note)
 		}
+	}
+}
+
+// must returns x, and panics with the error if there is one.
+func must[T any](x T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return x
+}
+
+func mustDo(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

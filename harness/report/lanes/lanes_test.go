@@ -230,23 +230,12 @@ func TestMarks(t *testing.T) {
 // decoded reads a block as the page does.
 func decoded(t *testing.T, text string) (head, map[string][]int64) {
 	t.Helper()
-	packed, err := base64.StdEncoding.DecodeString(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	z, err := gzip.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
+	packed := must(base64.StdEncoding.DecodeString(text))
+	z := must(gzip.NewReader(bytes.NewReader(packed)))
+	all := must(io.ReadAll(z))
 	var h head
 	length := binary.LittleEndian.Uint32(all)
-	if err := json.Unmarshal(all[4:4+length], &h); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, json.Unmarshal(all[4:4+length], &h))
 	body := all[4+length:]
 	columns := map[string][]int64{}
 	for _, c := range h.Columns {
@@ -297,10 +286,7 @@ func TestBlockOfSmallTrace(t *testing.T) {
 	head, columns := decoded(t, l.blocks[0])
 	names := head.Columns
 	head.Columns = nil
-	text, err := json.MarshalIndent(head, "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(json.MarshalIndent(head, "", " "))
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s\n", text)
 	for i, c := range names {
@@ -316,9 +302,7 @@ func TestHTMLHoldsHostileNames(t *testing.T) {
 	l := New(Options{})
 	l.Add(Trial{Name: "</script><script>alert(1)</script>", Model: "<!--", Header: h}, slices.Values(events))
 	var b strings.Builder
-	if err := l.WriteHTML(&b); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, l.WriteHTML(&b))
 	if n := strings.Count(b.String(), "</script>"); n != 2 {
 		t.Errorf("%d script elements end, want 2:\n%.500s", n, b.String())
 	}
@@ -383,5 +367,20 @@ func TestNothingIsTooStrange(t *testing.T) {
 		if head.Grid == nil && len(columns["from"]) != head.Attempts {
 			t.Errorf("seed %d: %d bars of %d attempts", seed, len(columns["from"]), head.Attempts)
 		}
+	}
+}
+
+// must returns x, and panics with the error if there is one.
+func must[T any](x T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return x
+}
+
+func mustDo(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -11,8 +11,6 @@ import (
 func page(t testing.TB, l *Timeline) string {
 	t.Helper()
 	var b strings.Builder
-	if err := doc.WritePage(&b, doc.Doc{doc.Heading("A page"), doc.Heading("Timeline"), &doc.Embed{HTML: l.WriteHTML, Script: Script(), Style: Style()}}); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, doc.WritePage(&b, doc.Doc{doc.Heading("A page"), doc.Heading("Timeline"), &doc.Embed{HTML: l.WriteHTML, Script: Script(), Style: Style()}}))
 	return b.String()
 }

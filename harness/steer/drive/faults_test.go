@@ -230,10 +230,7 @@ func TestPoolEmpty(t *testing.T) {
 		f := steered(t, yarntest.Config{Nodes: workers(1), Async: async})
 		var held []*Submission
 		for i := range 4 {
-			s, err := f.d.Submission(t.Context(), fmt.Sprint("tag", i), "", traces.Terms{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must(f.d.Submission(t.Context(), fmt.Sprint("tag", i), "", traces.Terms{}))
 			held = append(held, s)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)

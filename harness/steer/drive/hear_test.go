@@ -84,9 +84,7 @@ func TestModelHearsSamples(t *testing.T) {
 		f.await(5*time.Minute, a)
 		f.stop()
 	})
-	if err := Replay(bytes.NewReader(kept.Bytes()), nil); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, Replay(bytes.NewReader(kept.Bytes()), nil))
 	if len(*made) != 2 {
 		t.Fatalf("%d models were made, want one live and one for the recording", len(*made))
 	}

@@ -48,10 +48,7 @@ func steerMoody(t *testing.T) *moody {
 		})
 		client := func(o yarnclient.Options) *yarnclient.RM {
 			o.Addresses, o.User, o.DialContext = []string{"http://" + rmAddress}, "root", l.DialContext
-			rm, err := yarnclient.NewRM(o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			rm := must(yarnclient.NewRM(o))
 			t.Cleanup(rm.Close)
 			return rm
 		}
@@ -70,9 +67,7 @@ func steerMoody(t *testing.T) *moody {
 	})
 	// The sizes of nodes are noted now: what a hold notes, it does under a mutex,
 	// and virtual time stands still for whoever waits for one.
-	if err := m.hold.SetNodeResource(t.Context(), "r1n1:45454", yarnclient.Resource{MemoryMB: 1024, VCores: 64}); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, m.hold.SetNodeResource(t.Context(), "r1n1:45454", yarnclient.Resource{MemoryMB: 1024, VCores: 64}))
 	return m
 }
 

@@ -85,9 +85,7 @@ func TestRecordings(t *testing.T) {
 					}
 				}
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, err)
 			if len(again) != len(events) {
 				t.Fatalf("%d events in %d steps, the trace has %d", len(again), steps, len(events))
 			}
@@ -110,19 +108,10 @@ func TestRecordingThatDiffers(t *testing.T) {
 		f.await(5*time.Minute, f.submit("a", 6, 1))
 		f.stop()
 	})
-	unzip, err := zstd.NewReader(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	unzip := must(zstd.NewReader(nil))
 	defer unzip.Close()
-	plain, err := unzip.DecodeAll(kept.Bytes(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	zip, err := zstd.NewWriter(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	plain := must(unzip.DecodeAll(kept.Bytes(), nil))
+	zip := must(zstd.NewWriter(nil))
 	for _, c := range []struct {
 		name, from, to, want string
 	}{
@@ -159,9 +148,7 @@ func TestLabRecordings(t *testing.T) {
 		name := strings.TrimSuffix(filepath.Base(path), ".jsonl.zst")
 		t.Run(name, func(t *testing.T) {
 			data, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, err)
 			told := observationsIn(t, data)
 			_, fault, _ := strings.Cut(name, "-fault-")
 			if got := strings.Join(faultsIn(told), ","); got != fault {
@@ -184,9 +171,7 @@ func TestLabRecordings(t *testing.T) {
 				}
 				steps++
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, err)
 			t.Logf("%d steps, %d decisions: %v", steps, decided, outcomes)
 			ended := 0
 			for _, n := range outcomes {
@@ -212,16 +197,11 @@ type toldStep struct {
 // observationsIn are the steps of a recording.
 func observationsIn(t *testing.T, data []byte) (steps []toldStep) {
 	t.Helper()
-	unzipped, err := zstd.NewReader(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	unzipped := must(zstd.NewReader(bytes.NewReader(data)))
 	defer unzipped.Close()
 	lines := json.NewDecoder(unzipped)
 	var head recordingHead
-	if err := lines.Decode(&head); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, lines.Decode(&head))
 	var answers []json.RawMessage
 	away := map[string]bool{}
 	for {
@@ -231,10 +211,7 @@ func observationsIn(t *testing.T, data []byte) (steps []toldStep) {
 		} else if err != nil {
 			t.Fatal(err)
 		}
-		batch, err := step.batch(&answers)
-		if err != nil {
-			t.Fatal(err)
-		}
+		batch := must(step.batch(&answers))
 		for _, o := range batch {
 			nodes, _ := o.Answer.([]yarnclient.Node)
 			for _, n := range nodes {
@@ -279,4 +256,19 @@ func faultsIn(steps []toldStep) (faults []string) {
 		}
 	}
 	return faults
+}
+
+// must returns x, and panics with the error if there is one.
+func must[T any](x T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return x
+}
+
+func mustDo(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -75,10 +75,7 @@ func (f *fake) splitsRead(app string) []jobsplit.Meta {
 func unlabelled(j *yarntest.Job) { j.MapLabel, j.ReduceLabel = "", "" }
 
 func byPlan(t *testing.T) func(*fake, *Options) {
-	model, err := sched.New("planned", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	model := must(sched.New("planned", nil))
 	return func(_ *fake, o *Options) { o.Core.Model, o.Core.Splits = model, config.SplitsPlan }
 }
 

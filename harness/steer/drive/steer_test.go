@@ -74,10 +74,7 @@ func steered(t testing.TB, cfg yarntest.Config, change ...func(*fake, *Options))
 	cfg.Labels = labels(4)
 	cfg.Nodes = append([]yarntest.Node{{Host: "master", Rack: "/core", Label: "am", MemoryMB: 64 << 10, VCores: 64}}, cfg.Nodes...)
 	c := yarntest.New(cfg)
-	rm, err := yarnclient.NewRM(yarnclient.Options{Addresses: []string{"http://rm:8088"}, User: "root", Transport: c.Transport(), Retries: -1, Timeout: callLimit})
-	if err != nil {
-		t.Fatal(err)
-	}
+	rm := must(yarnclient.NewRM(yarnclient.Options{Addresses: []string{"http://rm:8088"}, User: "root", Transport: c.Transport(), Retries: -1, Timeout: callLimit}))
 	f := &fake{t: t, c: c, rm: rm, beat: cmp.Or(cfg.AMHeartbeat, 200*time.Millisecond)}
 	heartbeat := cmp.Or(cfg.Heartbeat, 200*time.Millisecond)
 	log := slog.New(slog.DiscardHandler)
@@ -95,10 +92,7 @@ func steered(t testing.TB, cfg yarntest.Config, change ...func(*fake, *Options))
 	for _, set := range change {
 		set(f, &o)
 	}
-	f.d, err = start(t.Context(), f, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f.d = must(start(t.Context(), f, o))
 	return f
 }
 
