@@ -2,6 +2,7 @@ package recorded
 
 import (
 	"cmp"
+	"errors"
 	"maps"
 	"slices"
 	"strconv"
@@ -55,6 +56,9 @@ func (b *builder) applications(also func(traces.Event, bool)) error {
 	})
 	if n := all - len(b.apps); n > 0 {
 		b.warn("%s of Spark did not run on YARN: left out", printable.Count(n, "application"))
+		if len(b.apps)+len(b.Jobs) == 0 {
+			return errors.New("none of its applications of Spark ran on YARN")
+		}
 	}
 	b.Launch, b.ExecutorAskMs = mostLaunch, map[traces.JobID][]int64{}
 	for _, a := range b.apps { // in any order
