@@ -244,21 +244,13 @@ func (r *Report) useTable() *doc.Table {
 			marked(g), r.share(0, g.Name), doc.Number(g.Old.UsedPct, "%").Short(), r.share(1, g.Name), doc.Number(g.New.UsedPct, "%").Short(),
 		}
 	}
-	for _, c := range []struct {
-		name string
-		of   func(t *Totals) float64
-	}{
-		{"refused", func(t *Totals) float64 { return t.Refused }},
-		{"not succeeded", func(t *Totals) float64 { return t.NotSucceeded }},
-		{"missed limits", func(t *Totals) float64 { return t.Missed }},
-		{"killed attempts", func(t *Totals) float64 { return t.Killed }},
-	} {
-		if c.of(&r.Groups[0].Old)+c.of(&r.Groups[0].New) == 0 {
+	for k, name := range counted {
+		if *r.Groups[0].Old.counts()[k]+*r.Groups[0].New.counts()[k] == 0 {
 			continue
 		}
-		t.Columns = append(t.Columns, "old "+c.name, "new "+c.name)
+		t.Columns = append(t.Columns, "old "+name, "new "+name)
 		for i, g := range list {
-			rows[i] = append(rows[i], doc.Number(c.of(&g.Old), "").Short(), doc.Number(c.of(&g.New), "").Short())
+			rows[i] = append(rows[i], doc.Number(*g.Old.counts()[k], "").Short(), doc.Number(*g.New.counts()[k], "").Short())
 		}
 	}
 	for _, row := range rows {

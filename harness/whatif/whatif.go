@@ -108,6 +108,13 @@ type Part struct {
 	test stats.Comparison
 }
 
+// counts are the counts, in the order of counted.
+func (t *Totals) counts() [4]*float64 {
+	return [...]*float64{&t.Refused, &t.NotSucceeded, &t.Missed, &t.Killed}
+}
+
+var counted = []string{"refused", "not succeeded", "missed limits", "killed attempts"}
+
 // difference returns the new value minus the old one.
 func (p *Part) difference() float64 { return float64(p.New - p.Old) }
 
@@ -266,15 +273,14 @@ func (r *Report) finish(old, new []*measure.Figures) {
 			whole[i] += used / (f.UtilisationPct / 100)
 		}
 	}
-	kind := map[string]int{"": 0, measure.ByQueue: 1, byUser: 2}
-	slices.SortFunc(r.Groups, func(a, b *Group) int {
-		return cmp.Or(cmp.Compare(kind[a.By], kind[b.By]), cmp.Compare(a.Name, b.Name))
+	slices.SortFunc(r.Groups, func(a, b *Group) int { // "", queue, user
+		return cmp.Or(cmp.Compare(a.By, b.By), cmp.Compare(a.Name, b.Name))
 	})
 	r.Groups = slices.DeleteFunc(r.Groups, func(g *Group) bool { return len(g.pairs) == 0 })
 	for _, g := range r.Groups {
 		g.Jobs, g.Spark = len(g.pairs)/r.Seeds, g.Spark/r.Seeds
 		for i, t := range []*Totals{&g.Old, &g.New} {
-			for _, v := range []*float64{&t.Refused, &t.NotSucceeded, &t.Missed, &t.Killed} {
+			for _, v := range t.counts() {
 				*v /= float64(r.Seeds)
 			}
 			if t.UsedPct = 100 * g.used[i] / whole[i]; !(t.UsedPct >= 0) {
@@ -285,7 +291,7 @@ func (r *Report) finish(old, new []*measure.Figures) {
 			*c = g.change(n, r.Seeds)
 		}
 	}
-	for by := range kind {
+	for _, by := range []string{"", measure.ByQueue, byUser} {
 		r.judge(r.of(by))
 	}
 	r.Headline = r.headline()

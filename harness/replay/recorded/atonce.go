@@ -56,11 +56,10 @@ func (b *builder) measureAtOnce() {
 		f.Node, f.Rack = "", ""
 		return f
 	}
-	for i, f := range b.Nodes {
+	for _, f := range b.Nodes {
 		if n, ran := b.nodeOf[f.Node]; ran {
 			kinds[kindOf(f)] = larger(kinds[kindOf(f)], most[n])
 		}
-		b.most.nodes[i] = kinds[kindOf(f)]
 	}
 	for i, f := range b.Nodes {
 		b.most.nodes[i] = kinds[kindOf(f)]
