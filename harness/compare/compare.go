@@ -20,7 +20,6 @@ import (
 	"slices"
 	"strings"
 
-	"heddle/harness/config"
 	"heddle/harness/results"
 	"heddle/harness/stats"
 )
@@ -288,7 +287,7 @@ func newTable(m metric, workload string, trials []trial) Table {
 	for _, model := range models {
 		of := distinct(byModel[model])
 		e, mean := stats.Median(valuesOf(m, of)), m.mean(of)
-		if !labelled(model, config.ModelRecorded) {
+		if !isRecording(model) {
 			w.from(model, mean.Warnings)
 		}
 		x := Model{
@@ -307,7 +306,7 @@ func newTable(m metric, workload string, trials []trial) Table {
 	for i, a := range models {
 		for _, b := range models[i+1:] {
 			about := &w
-			if labelled(a, config.ModelRecorded) || labelled(b, config.ModelRecorded) {
+			if isRecording(a) || isRecording(b) {
 				about = new(warnings) // there is one trial of a recording, and fidelity compares it with its replays
 			}
 			p, c := newPair(m, byModel[a], byModel[b], about)
@@ -336,8 +335,8 @@ func newPair(m metric, as, bs []trial, w *warnings) (Pair, stats.Comparison) {
 		as, bs = distinct(as), distinct(bs)
 	} else {
 		// a trace is there once, however many its replays are
-		if lost := len(as) + len(bs) - 2*len(pairedA) - again; lost > 0 && !labelled(p.A, config.ModelRecorded) &&
-			!labelled(p.B, config.ModelRecorded) {
+		if lost := len(as) + len(bs) - 2*len(pairedA) - again; lost > 0 && !isRecording(p.A) &&
+			!isRecording(p.B) {
 			w.add("%s: %d without a partner in the same repeat left out of their difference", both, lost)
 		}
 		as, bs = pairedA, pairedB

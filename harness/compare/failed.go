@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"heddle/harness/config"
 	"heddle/harness/measure"
 )
 
@@ -55,7 +54,7 @@ func unlikeJobs(trials []trial) (inModels, inTrace bool) {
 		of := under(trials, model)
 		c := completions(of)
 		switch {
-		case labelled(model, config.ModelRecorded):
+		case isRecording(model):
 			trace, traceTrials = &c, len(of)
 		case first == nil:
 			first, firstTrials = &c, len(of)

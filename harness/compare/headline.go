@@ -43,7 +43,7 @@ func (r *Report) differences() string {
 		noun += fmt.Sprintf(" over %d workloads", n)
 	}
 	lower := r.better() == measure.Lower
-	models := slices.DeleteFunc(slices.Clone(r.Models), func(m Model) bool { return labelled(m.Model, config.ModelRecorded) })
+	models := slices.DeleteFunc(slices.Clone(r.Models), func(m Model) bool { return isRecording(m.Model) })
 	if len(models) == 0 {
 		return fmt.Sprintf("No trial has a value of %s. %s", r.Metric, r.origin())
 	}
@@ -139,7 +139,7 @@ func (r *Report) others(best, other string, models []Model) string {
 
 // recorded says the value of the trace whose replays are compared.
 func (r *Report) recorded() string {
-	i := slices.IndexFunc(r.Models, func(m Model) bool { return labelled(m.Model, config.ModelRecorded) })
+	i := slices.IndexFunc(r.Models, func(m Model) bool { return isRecording(m.Model) })
 	if i < 0 {
 		return ""
 	}
@@ -251,7 +251,7 @@ func (r *Report) places() string {
 			simulated++
 		case t.emulated:
 			emulated++
-		case labelled(t.model, config.ModelRecorded):
+		case isRecording(t.model):
 			recorded++
 		}
 	}

@@ -17,7 +17,7 @@ func modelsOf(trials []trial) []string {
 	models = slices.Compact(models)
 	place := func(model string) int {
 		switch {
-		case labelled(model, config.ModelRecorded):
+		case isRecording(model):
 			return 0
 		case labelled(model, config.ModelYARN):
 			return 1
@@ -30,6 +30,9 @@ func modelsOf(trials []trial) []string {
 
 // labelled reports whether a model has the label, perhaps as that of a run: RUN/LABEL.
 func labelled(model, label string) bool { return model[strings.LastIndex(model, "/")+1:] == label }
+
+// isRecording reports whether a model is a trace that stands beside its replays.
+func isRecording(model string) bool { return labelled(model, config.ModelRecorded) }
 
 // byNumbers compares two names like cmp.Compare, but where both have digits at
 // the first difference, it compares the numbers that these digits form.

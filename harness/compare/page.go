@@ -179,7 +179,7 @@ func (r *Report) Forests(workload string) (d doc.Doc) {
 		for i := range t.Pairs {
 			p := &t.Pairs[i]
 			// a recording is no model; fidelity compares its replays with it
-			if labelled(p.A, config.ModelRecorded) || labelled(p.B, config.ModelRecorded) {
+			if isRecording(p.A) || isRecording(p.B) {
 				continue
 			}
 			if len(t.Models) <= mostAllPairs || p.A == t.Models[0].Model {
@@ -273,7 +273,7 @@ type Chosen struct {
 
 // Recorded reports whether the trial is a trace itself, beside its replays.
 func (c *Chosen) Recorded() bool {
-	return c.Figures.Model == config.ModelRecorded || labelled(c.Model, config.ModelRecorded)
+	return c.Figures.Model == config.ModelRecorded || isRecording(c.Model)
 }
 
 // TracePath returns the path of the trial's trace, "" if the run keeps figures only.
@@ -312,7 +312,6 @@ func (r *Report) Runs() []*results.Run { return r.runs }
 // workload. A trace itself, beside its replays, is taken if there is one model only.
 // second is empty if there is nothing else.
 func (r *Report) Clearest() (workload, first, second string) {
-	isTrace := func(model string) bool { return labelled(model, config.ModelRecorded) }
 	least := math.Inf(1)
 	for _, t := range r.Tables {
 		if t.Metric != r.Metric || len(t.Models) == 0 {
@@ -323,8 +322,8 @@ func (r *Report) Clearest() (workload, first, second string) {
 		}
 		for i := range t.Pairs {
 			p := &t.Pairs[i]
-			trace := isTrace(p.A) || isTrace(p.B)
-			if second == "" || !trace && (float64(p.P) < least || isTrace(first) || isTrace(second)) {
+			trace := isRecording(p.A) || isRecording(p.B)
+			if second == "" || !trace && (float64(p.P) < least || isRecording(first) || isRecording(second)) {
 				workload, first, second = t.Workload, p.A, p.B
 				if !trace && !math.IsNaN(float64(p.P)) {
 					least = float64(p.P)

@@ -11,7 +11,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"heddle/harness/config"
 	"heddle/harness/doc"
 	"heddle/harness/runs"
 	"heddle/harness/stats"
@@ -114,7 +113,7 @@ func (t Table) parts() doc.Doc {
 	if noise {
 		x.Columns = append(x.Columns, "noise floor")
 	}
-	first := max(0, slices.IndexFunc(t.Models, func(m Model) bool { return !labelled(m.Model, config.ModelRecorded) }))
+	first := max(0, slices.IndexFunc(t.Models, func(m Model) bool { return !isRecording(m.Model) }))
 	columns := t.Models[first:max(first, len(t.Models)-1)]
 	if len(columns) > maxColumns {
 		columns = columns[:1]

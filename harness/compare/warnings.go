@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"heddle/harness/config"
 	"heddle/harness/measure"
 	"heddle/harness/stats"
 	"heddle/traces"
@@ -22,7 +21,7 @@ func madeUp(trials []trial) (imported, computed []string) {
 	recorded := map[string][]string{} // by workload, what was not recorded in the trace itself
 	others := []string{}              // in any of the traces, for replays of one that does not stand beside them
 	for _, t := range trials {
-		if labelled(t.model, config.ModelRecorded) {
+		if isRecording(t.model) {
 			recorded[t.workload] = append([]string{}, t.figures[0].Synthetic...)
 			others = append(others, recorded[t.workload]...)
 		}

@@ -103,10 +103,10 @@ func (c *Collector) finished(e *traces.AttemptFinished) {
 	j.Attempts.OK++
 	j.Bytes.add(e.Counters.HDFSReadBytes, e.Counters.ShuffleBytes, e.Counters.HDFSWrittenBytes)
 	if isMap {
-		j.Records.MapInput = traces.AddCount(j.Records.MapInput, e.Counters.InputRecords)
-		j.Records.MapOutput = traces.AddCount(j.Records.MapOutput, e.Counters.OutputRecords)
+		addTo(&j.Records.MapInput, e.Counters.InputRecords)
+		addTo(&j.Records.MapOutput, e.Counters.OutputRecords)
 	} else {
-		j.Records.ReduceOutput = traces.AddCount(j.Records.ReduceOutput, e.Counters.OutputRecords)
+		addTo(&j.Records.ReduceOutput, e.Counters.OutputRecords)
 	}
 	if isMap {
 		if e.Counters.CPUMs > 0 {
@@ -121,7 +121,7 @@ func (c *Collector) finished(e *traces.AttemptFinished) {
 	c.useful(j, kind, s.t, e.T)
 	if isMap {
 		c.mapDone(j, live, s.node)
-		j.MapTime = traces.Time(traces.AddCount(int64(j.MapTime), int64(e.T-s.t)))
+		addTo(&j.MapTime, e.T-s.t)
 		if e.Counters.MapOutputBytes > 0 {
 			if live.put == nil {
 				live.put = map[*Node]int64{}
@@ -160,7 +160,7 @@ func (c *Collector) asPlanned(live *liveJob, x task, on *Node) {
 
 // reduced counts a reduce that succeeded.
 func (c *Collector) reduced(j *Job, live *liveJob, s start, e *traces.AttemptFinished) {
-	j.ReduceTime = traces.Time(traces.AddCount(int64(j.ReduceTime), int64(e.T-s.t)))
+	addTo(&j.ReduceTime, e.T-s.t)
 	j.placed(live, s.node, e.Counters.ShuffleBytes)
 	if e.ShuffleDone != 0 && e.SortDone != 0 {
 		shuffled := within(e.ShuffleDone, s.t, e.T)
@@ -183,7 +183,7 @@ func (c *Collector) mapped(j *Job, level traces.Level, bytes int64, end traces.T
 
 // useful counts the time of an attempt that succeeded.
 func (c *Collector) useful(j *Job, kind traces.TaskKind, from, to traces.Time) {
-	c.usefulMiBMs = traces.AddCount(c.usefulMiBMs, j.space(kind, to-from))
+	addTo(&c.usefulMiBMs, j.space(kind, to-from))
 	if kind == traces.Map {
 		j.longestMap = max(j.longestMap, to-from)
 		c.phases[phaseMap].Add(to - from)
@@ -203,10 +203,11 @@ func within(t, start, end traces.Time) traces.Time { return max(start, min(t, en
 // the container's memory times the duration to the sum over the cluster.
 func (c *Collector) used(j *Job, kind traces.TaskKind, s start, until traces.Time) {
 	c.ran[1] = max(c.ran[1], until)
-	s.node.busy = traces.Time(traces.AddCount(int64(s.node.busy), int64(until-s.t)))
+	addTo(&s.node.busy, until-s.t)
 	c.sizesKnown = c.sizesKnown && j.containerBytes[kind&1] > 0
 	space := j.space(kind, until-s.t)
-	c.usedMiBMs, j.UsedMiBMs = traces.AddCount(c.usedMiBMs, space), traces.AddCount(j.UsedMiBMs, space)
+	addTo(&c.usedMiBMs, space)
+	addTo(&j.UsedMiBMs, space)
 }
 
 // space returns the memory of a container of the job, in MiB, times a duration in

@@ -100,7 +100,7 @@ func New(h traces.Header) *Collector {
 		x := c.node(n.Node)
 		x.Rack, x.worker, x.cores = n.Rack, n.Worker, n.Cores
 		if n.Worker {
-			c.workerMiB = traces.AddCount(c.workerMiB, n.MemoryBytes>>20)
+			addTo(&c.workerMiB, n.MemoryBytes>>20)
 			x.mib = n.MemoryBytes >> 20
 			c.offered.mib += x.mib
 		}
@@ -282,10 +282,13 @@ func (c *Collector) node(name traces.Node) *Node {
 	return n
 }
 
+// addTo adds a count as traces.AddCount does.
+func addTo[N ~int64](sum *N, count N) { *sum = N(traces.AddCount(int64(*sum), int64(count))) }
+
 func (b *Bytes) add(input, shuffle, output int64) {
-	b.Input = traces.AddCount(b.Input, input)
-	b.Shuffle = traces.AddCount(b.Shuffle, shuffle)
-	b.Output = traces.AddCount(b.Output, output)
+	addTo(&b.Input, input)
+	addTo(&b.Shuffle, shuffle)
+	addTo(&b.Output, output)
 }
 
 func taskOf(t traces.Task) task { return task(t.Kind)<<32 | task(uint32(t.Index)) }

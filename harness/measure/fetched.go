@@ -25,8 +25,7 @@ func (j *Job) placed(live *liveJob, on *Node, bytes int64) {
 		case from.Rack == on.Rack:
 			level = traces.LevelRack
 		}
-		at := put.at(level)
-		*at = traces.AddCount(*at, output)
+		addTo(put.at(level), output)
 	}
 	if all := float64(put.Known()); all > 0 && bytes > 0 {
 		of := func(part int64) int64 { return int64(math.Round(float64(bytes) * (float64(part) / all))) }

@@ -155,8 +155,7 @@ func (f *Figures) inputRead(level traces.Level, bytes int64) {
 	if f.InputByLevel == nil {
 		f.InputByLevel = &ByLevel{}
 	}
-	at := f.InputByLevel.at(level)
-	*at = traces.AddCount(*at, bytes)
+	addTo(f.InputByLevel.at(level), bytes)
 }
 
 // close adds the durations of those attempts of the job that have not ended, up

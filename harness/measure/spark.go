@@ -107,20 +107,13 @@ func (c *Collector) sparkTask(j *Job, e *traces.SparkTask) {
 	s.TaskMs += ms(e.End - e.T)
 	j.Attempts.add(e.Outcome)
 	x.Tasks.add(e.Outcome)
-	for _, sum := range []struct {
-		of *int64
-		by int64
-	}{
-		{&s.RunMs, e.RunMs},
-		{&s.CPUMs, e.CPUMs},
-		{&s.GCMs, e.GCMs},
-		{&s.FetchWaitMs, e.FetchWaitMs},
-		{&s.RemoteBytes, e.ShuffleRemoteBytes},
-		{&s.SpiltBytes, e.SpilledDiskBytes},
-		{&x.SpiltBytes, e.SpilledDiskBytes},
-	} {
-		*sum.of = traces.AddCount(*sum.of, sum.by)
-	}
+	addTo(&s.RunMs, e.RunMs)
+	addTo(&s.CPUMs, e.CPUMs)
+	addTo(&s.GCMs, e.GCMs)
+	addTo(&s.FetchWaitMs, e.FetchWaitMs)
+	addTo(&s.RemoteBytes, e.ShuffleRemoteBytes)
+	addTo(&s.SpiltBytes, e.SpilledDiskBytes)
+	addTo(&x.SpiltBytes, e.SpilledDiskBytes)
 	if e.Outcome != traces.Succeeded {
 		j.FirstError = cmp.Or(j.FirstError, e.Error)
 		return

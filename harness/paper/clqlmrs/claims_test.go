@@ -227,10 +227,3 @@ func must[T any](x T, err error) T {
 	}
 	return x
 }
-
-func mustDo(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
