@@ -36,96 +36,57 @@ func fileReply(length uint64) fakeReply {
 	return fakeReply{message: &hdfspb.GetFileInfoResponse{Fs: &hdfspb.FileStatus{Length: length}}}
 }
 
-// firstly answers the first calls as it lists, the others with a file of 1 byte.
-func firstly(replies ...fakeReply) func(fakeCall) fakeReply {
-	return func(c fakeCall) fakeReply {
-		if c.nth < len(replies) {
-			return replies[c.nth]
-		}
-		return fileReply(1)
-	}
-}
+// failovers are what two NameNodes answer: each has a state, and a word for each call, of
+// which the last stands for all that come after it. Then come the retry counts that each must
+// have seen, the time that passed for the client in ms, virtual, and what is in the error;
+// without that, the call succeeds. The first NameNode is asked first.
+const failovers = `one, no HA|none file||0||0|
+first is standby|STANDBY refuse|ACTIVE file||0|0|
+observer is not asked|OBSERVER refuse|ACTIVE file||0|0|
+first is down|down|ACTIVE file||0|0|
+becomes standby|ACTIVE refuse|ACTIVE file|0|1|0|
+cut during the call|ACTIVE cut file||0 1||0|
+retry later|ACTIVE later safe file||0 1 2||100|
+hangs|ACTIVE never file|ACTIVE file|0|1|10000|
+safe mode for long|ACTIVE safe||0 1 2 3 4 5 6 7 8 9 10 11||19100|because (SafeModeException) (gave up after 12 tries)
+all are standby|STANDBY refuse|STANDBY refuse|||19100|no NameNode reached: NameNode a:1: state is STANDBY
+not retried|ACTIVE odd|ACTIVE file|0||0|stat hdfs /f: NameNode a:1: because (IOException)`
 
 func TestFailover(t *testing.T) {
-	const (
-		observer = hdfspb.GetHAServiceStateResponse_OBSERVER
-		standby  = hdfspb.GetHAServiceStateResponse_STANDBY
-	)
-	refusing := func(fakeCall) fakeReply { return exception(standbyClass) }
-	for name, c := range map[string]struct {
-		nodes fakeCluster // a:1 is asked first, then b:1
-		// Calls that a:1 and b:1 must have seen, by retry count.
-		a, b string
-		// tookMs is time that passed for the client, virtual.
-		tookMs int64
-		err    string // in the error; empty: the call succeeds
-	}{
-		"one, no HA": {
-			nodes: fakeCluster{"a:1": {ha: noHA, answer: file(1)}},
-			a:     "0",
-		},
-		"first is standby": {
-			nodes: fakeCluster{"a:1": inState(standby, refusing), "b:1": active(file(1))},
-			b:     "0",
-		},
-		"observer is not asked": {
-			nodes: fakeCluster{"a:1": inState(observer, file(2)), "b:1": active(file(1))},
-			b:     "0",
-		},
-		"first is down": {
-			nodes: fakeCluster{"a:1": {down: true}, "b:1": active(file(1))},
-			b:     "0",
-		},
-		"becomes standby": {
-			nodes: fakeCluster{"a:1": active(refusing), "b:1": active(file(1))},
-			a:     "0", b: "1",
-		},
-		"cut during the call": {
-			nodes: fakeCluster{"a:1": active(firstly(fakeReply{cut: true}))},
-			a:     "0 1",
-		},
-		"retry later": {
-			nodes: fakeCluster{"a:1": active(firstly(exception(retriableClass), exception(safeModeClass)))},
-			a:     "0 1 2", tookMs: 100,
-		},
-		"hangs": {
-			nodes: fakeCluster{"a:1": active(firstly(fakeReply{never: true})), "b:1": active(file(1))},
-			a:     "0", b: "1", tookMs: 10_000,
-		},
-		"safe mode for long": {
-			nodes: fakeCluster{"a:1": active(func(fakeCall) fakeReply { return exception(safeModeClass) })},
-			a:     "0 1 2 3 4 5 6 7 8 9 10 11", tookMs: 19_100,
-			err: "because (SafeModeException) (gave up after 12 tries)",
-		},
-		"all are standby": {
-			nodes:  fakeCluster{"a:1": inState(standby, refusing), "b:1": inState(standby, refusing)},
-			tookMs: 19_100,
-			err:    "no NameNode reached: NameNode a:1: state is STANDBY",
-		},
-		"not retried": {
-			nodes: fakeCluster{"a:1": active(func(fakeCall) fakeReply { return exception("java.io.IOException") }), "b:1": active(file(1))},
-			a:     "0",
-			err:   "stat hdfs /f: NameNode a:1: because (IOException)",
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
+	replies := map[string]fakeReply{
+		"file": fileReply(1), "cut": {cut: true}, "never": {never: true}, "refuse": exception(standbyClass),
+		"later": exception(retriableClass), "safe": exception(safeModeClass), "odd": exception("java.io.IOException"),
+	}
+	addresses := []string{"a:1", "b:1"}
+	for row := range strings.SplitSeq(failovers, "\n") {
+		c := strings.Split(row, "|")
+		nodes := fakeCluster{}
+		for i, text := range c[1:3] {
+			if words := strings.Fields(text); len(words) > 0 {
+				state := hdfspb.GetHAServiceStateResponse_State_value[words[0]]
+				nn := inState(hdfspb.GetHAServiceStateResponse_State(state), func(call fakeCall) fakeReply {
+					return replies[words[min(call.nth+1, len(words)-1)]]
+				})
+				if nn.down = words[0] == "down"; words[0] == "none" {
+					nn.ha = noHA
+				}
+				nodes[addresses[i]] = nn
+			}
+		}
+		t.Run(c[0], func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				addresses := []string{"a:1", "b:1"}[:len(c.nodes)]
-				client := c.nodes.client(t, addresses...)
+				client := nodes.client(t, addresses[:len(nodes)]...)
 				start := time.Now()
 				f, err := client.Stat(t.Context(), "/f")
-				if c.err == "" && (err != nil || f.Length != 1) {
-					t.Errorf("got %v, %v; want the file of 1 byte", f, err)
+				if wantError(t, err, c[6]); err == nil && f.Length != 1 {
+					t.Errorf("got %v; want the file of 1 byte", f)
 				}
-				if c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
-					t.Errorf("error %v, want one with %q", err, c.err)
-				}
-				if got := time.Since(start).Milliseconds(); got != c.tookMs {
-					t.Errorf("took %d ms, want %d", got, c.tookMs)
+				if got := fmt.Sprint(time.Since(start).Milliseconds()); got != c[5] {
+					t.Errorf("took %s ms, want %s", got, c[5])
 				}
 				var all []fakeCall
-				for i, want := range []string{c.a, c.b}[:len(c.nodes)] {
-					calls := c.nodes[addresses[i]].seen()
+				for i, want := range c[3:][:len(nodes)] {
+					calls := nodes[addresses[i]].seen()
 					if got := retries(calls); got != want {
 						t.Errorf("%s was asked with retry counts %q, want %q", addresses[i], got, want)
 					}
