@@ -31,34 +31,26 @@ type File struct {
 	// Replication is the number of replicas that each block of the file should
 	// have.
 	Replication int
-	// Modified and Accessed are the times of the file's last change and last
-	// access, exact to 1 ms.
-	Modified, Accessed time.Time
-	// Owner, Group and Mode (the permission bits) say who may use the file.
-	Owner, Group string
-	Mode         fs.FileMode
-	// UnderConstruction is true while the file is being written. The block that
-	// is being written is not in Blocks.
-	UnderConstruction bool
-	// Blocks are the file's blocks, sorted by offset. [Client.Stat] leaves them
-	// out.
+	// Modified is the time of the file's last change, exact to 1 ms.
+	Modified time.Time
+	// Owner and Mode (the permission bits) say who may use the file.
+	Owner string
+	Mode  fs.FileMode
+	// Blocks are the file's blocks, sorted by offset, without one that is being
+	// written. [Client.Stat] leaves them out.
 	Blocks []Block
 }
 
 // Block is one block of an HDFS file, with the DataNodes that have its
 // replicas.
 type Block struct {
-	// Pool, ID and GenerationStamp together identify the block.
-	Pool            string
-	ID              uint64
-	GenerationStamp uint64
+	// ID is the block's number.
+	ID uint64
 	// Offset is where the block starts in its file and Length is its size, both
 	// in bytes.
 	Offset, Length int64
-	// Corrupt is true if the block has no good replica. Then the field Replicas
-	// has the corrupt replicas.
-	Corrupt bool
-	// Replicas are the block's replicas, sorted by host.
+	// Replicas are the block's replicas, sorted by host; the corrupt ones if there
+	// is no good one.
 	Replicas []Replica
 }
 
@@ -111,11 +103,11 @@ func (c *Client) SetReplication(ctx context.Context, path string, replicas int) 
 	return nil
 }
 
-// SetTimes sets the modification and access times of a file, exact to 1 ms. If a
-// time is zero, the file keeps the time that it has.
-func (c *Client) SetTimes(ctx context.Context, path string, modified, accessed time.Time) error {
+// SetModified sets the modification time of a file, exact to 1 ms. The largest number
+// leaves its other time unchanged.
+func (c *Client) SetModified(ctx context.Context, path string, modified time.Time) error {
 	err := c.call(ctx, "setTimes", &hdfspb.SetTimesRequest{
-		Src: proto.String(path), Mtime: millis(modified), Atime: millis(accessed),
+		Src: proto.String(path), Mtime: proto.Uint64(uint64(modified.UnixMilli())), Atime: proto.Uint64(math.MaxUint64),
 	}, &hdfspb.Empty{})
 	if err != nil {
 		return fmt.Errorf("set times of hdfs %s: %w", path, err)
@@ -164,31 +156,18 @@ func (c *Client) List(ctx context.Context, folder string) ([]File, error) {
 	return list, nil
 }
 
-// millis returns the time t for the NameNode's call setTimes, in Unix ms. A
-// zero t becomes the largest number, by which setTimes leaves the time
-// unchanged.
-func millis(t time.Time) *uint64 {
-	if t.IsZero() {
-		return proto.Uint64(math.MaxUint64)
-	}
-	return proto.Uint64(uint64(t.UnixMilli()))
-}
-
 func fileOf(path string, s *hdfspb.FileStatus) File {
 	return File{
-		Path:              path,
-		Dir:               s.FileType == hdfspb.FileStatus_DIR,
-		ID:                s.FileId,
-		Length:            int64(s.Length),
-		BlockSize:         int64(s.BlockSize),
-		Replication:       int(s.BlockReplication),
-		Modified:          time.UnixMilli(int64(s.ModificationTime)),
-		Accessed:          time.UnixMilli(int64(s.AccessTime)),
-		Owner:             shared(s.Owner),
-		Group:             shared(s.Group),
-		Mode:              fs.FileMode(s.GetPermission().GetPerm() & 0o777),
-		UnderConstruction: s.GetLocations().GetUnderConstruction(),
-		Blocks:            blocksOf(s.GetLocations()),
+		Path:        path,
+		Dir:         s.FileType == hdfspb.FileStatus_DIR,
+		ID:          s.FileId,
+		Length:      int64(s.Length),
+		BlockSize:   int64(s.BlockSize),
+		Replication: int(s.BlockReplication),
+		Modified:    time.UnixMilli(int64(s.ModificationTime)),
+		Owner:       shared(s.Owner),
+		Mode:        fs.FileMode(s.GetPermission().GetPerm() & 0o777),
+		Blocks:      blocksOf(s.GetLocations()),
 	}
 }
 
@@ -199,13 +178,10 @@ func blocksOf(located *hdfspb.LocatedBlocks) []Block {
 	blocks := make([]Block, len(located.Blocks))
 	for i, l := range located.Blocks {
 		blocks[i] = Block{
-			Pool:            shared(l.GetB().GetPoolId()),
-			ID:              l.GetB().GetBlockId(),
-			GenerationStamp: l.GetB().GetGenerationStamp(),
-			Offset:          int64(l.Offset),
-			Length:          int64(l.GetB().GetNumBytes()),
-			Corrupt:         l.Corrupt,
-			Replicas:        replicasOf(l),
+			ID:       l.GetB().GetBlockId(),
+			Offset:   int64(l.Offset),
+			Length:   int64(l.GetB().GetNumBytes()),
+			Replicas: replicasOf(l),
 		}
 	}
 	return blocks

@@ -14,7 +14,7 @@
 //   - Locations, SplitLocations (getListing with locations, getBlockLocations),
 //     DataNodes, CachePools, AddCachePool, RemoveCachePool, AddCacheDirective and
 //     SetReplication: it has no such calls.
-//   - SetTimes: it cuts times to whole seconds, and NodeManagers refuse a staged
+//   - SetModified: it cuts times to whole seconds, and NodeManagers refuse a staged
 //     file whose time differs by a millisecond.
 //   - Rename: it replaces a file that exists. A lease is renewed by a rename that
 //     must not.

@@ -30,7 +30,7 @@ type library struct {
 // connections to NameNodes and DataNodes are closed, and it cannot be used any more.
 // Callers with the same context get the same client. Closing c closes all of them.
 //
-// Its times of files are whole seconds; [Client.Stat] and [Client.SetTimes]
+// Its times of files are whole seconds; [Client.Stat] and [Client.SetModified]
 // have milliseconds. A writer of this client must be closed by [CloseWriter].
 func (c *Client) Files(ctx context.Context) (*colinmarc.Client, error) {
 	_, files, err := c.library(ctx)

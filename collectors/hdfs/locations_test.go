@@ -108,7 +108,7 @@ func located(n int) *hdfspb.LocatedBlocks {
 	l := &hdfspb.LocatedBlocks{FileLength: uint64(100 * n)}
 	for i := range n {
 		l.Blocks = append(l.Blocks, &hdfspb.LocatedBlock{
-			B:      &hdfspb.ExtendedBlock{PoolId: "BP", BlockId: uint64(1000 + i), GenerationStamp: 7, NumBytes: 100},
+			B:      &hdfspb.ExtendedBlock{BlockId: uint64(1000 + i), NumBytes: 100},
 			Offset: uint64(100 * i),
 			Locs: []*hdfspb.DatanodeInfo{
 				{Id: &hdfspb.DatanodeID{HostName: "n2", IpAddr: "10.0.0.2"}, Location: "/r2"},
@@ -137,7 +137,7 @@ func TestBlock(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := []Block{{
-				Pool: "BP", ID: 1000, GenerationStamp: 7, Offset: 0, Length: 100,
+				ID: 1000, Offset: 0, Length: 100,
 				Replicas: []Replica{
 					{Host: "n1", IP: "10.0.0.1", Rack: "/r1", Storage: "DISK"},
 					{Host: "n2", IP: "10.0.0.2", Rack: "/r2", Storage: "SSD", Cached: true},

@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"os"
 	"path"
-	"time"
 
 	"heddle/collectors/hdfs"
 	"heddle/collectors/hdfs/jobsplit"
@@ -119,7 +118,7 @@ func rewriteSplits(ctx context.Context, c *hdfs.Client, name string, was, now []
 	if err != nil {
 		return err
 	}
-	if err = c.SetTimes(ctx, part, before.Modified, time.Time{}); err == nil {
+	if err = c.SetModified(ctx, part, before.Modified); err == nil {
 		err = files.Rename(part, name)
 	}
 	if err != nil {

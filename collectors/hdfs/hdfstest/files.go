@@ -37,20 +37,16 @@ func (nn *NameNode) list(method string, request []byte) *hdfspb.GetListingRespon
 func status(name string, f hdfs.File) *hdfspb.FileStatus {
 	s := &hdfspb.FileStatus{
 		FileType: hdfspb.FileStatus_FILE, Path: []byte(name), FileId: f.ID, Length: uint64(f.Length), BlockSize: uint64(f.BlockSize),
-		BlockReplication: uint32(f.Replication), Owner: f.Owner, Group: f.Group,
+		BlockReplication: uint32(f.Replication), Owner: f.Owner,
 		Permission: &hdfspb.FileStatus_Permission{Perm: uint32(f.Mode.Perm())},
-		Locations:  &hdfspb.LocatedBlocks{FileLength: uint64(f.Length), UnderConstruction: f.UnderConstruction},
+		Locations:  &hdfspb.LocatedBlocks{FileLength: uint64(f.Length)},
 	}
 	if !f.Modified.IsZero() {
 		s.ModificationTime = uint64(f.Modified.UnixMilli())
 	}
-	if !f.Accessed.IsZero() {
-		s.AccessTime = uint64(f.Accessed.UnixMilli())
-	}
 	for _, b := range f.Blocks {
 		located := &hdfspb.LocatedBlock{
-			B:      &hdfspb.ExtendedBlock{PoolId: b.Pool, BlockId: b.ID, GenerationStamp: b.GenerationStamp, NumBytes: uint64(b.Length)},
-			Offset: uint64(b.Offset), Corrupt: b.Corrupt,
+			B: &hdfspb.ExtendedBlock{BlockId: b.ID, NumBytes: uint64(b.Length)}, Offset: uint64(b.Offset),
 		}
 		for _, r := range b.Replicas {
 			located.Locs = append(located.Locs, &hdfspb.DatanodeInfo{Location: r.Rack, Id: &hdfspb.DatanodeID{HostName: r.Host, IpAddr: r.IP}})
