@@ -2,7 +2,7 @@ package node
 
 import "heddle/internal/errtest"
 
-var mustDo = errtest.None
+var mustDo, wantError = errtest.None, errtest.Has
 
 // must returns x, and panics with the error if there is one.
 func must[T any](x T, err error) T {
@@ -11,3 +11,6 @@ func must[T any](x T, err error) T {
 	}
 	return x
 }
+
+// errOf returns the error of a call alone.
+func errOf[T any](_ T, err error) error { return err }

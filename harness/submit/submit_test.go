@@ -196,9 +196,7 @@ func TestWait(t *testing.T) {
 				}
 				test.happens(t, f, done.App, stop)
 				err = f.Wait(ctx, done)
-				if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
-					t.Errorf("error %v, want %q", err, test.want)
-				}
+				wantError(t, err, test.want)
 				if failed := errors.As(err, new(*FailedError)); failed != (name == "killed") {
 					t.Errorf("error %v is a FailedError: %v", err, failed)
 				}
@@ -407,9 +405,7 @@ func TestSite(t *testing.T) {
 	}
 	want := func(part string) {
 		t.Helper()
-		if _, err := readSite(folder); err == nil || !strings.Contains(err.Error(), part) {
-			t.Errorf("error %v, want one with %q", err, part)
-		}
+		wantError(t, errOf(readSite(folder)), part)
 	}
 	want("core-site.xml")
 	write("core-site.xml", "<configuration/>")
@@ -429,9 +425,7 @@ func TestSite(t *testing.T) {
 
 func TestStreamingJar(t *testing.T) {
 	home := t.TempDir()
-	if _, err := streamingJar(home); err == nil || !strings.Contains(err.Error(), "hadoop.home of the cluster file") {
-		t.Errorf("error %v; want one that says what to do", err)
-	}
+	wantError(t, errOf(streamingJar(home)), "hadoop.home of the cluster file")
 	lib := filepath.Join(home, "share/hadoop/tools/lib")
 	jar := filepath.Join(lib, "hadoop-streaming-3.4.2.jar")
 	mustDo(t, errors.Join(os.MkdirAll(lib, 0o755), os.WriteFile(jar, nil, 0o644)))

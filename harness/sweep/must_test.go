@@ -1,5 +1,9 @@
 package sweep
 
+import "heddle/internal/errtest"
+
+var wantError = errtest.Has
+
 // must returns x, and panics with the error if there is one.
 func must[T any](x T, err error) T {
 	if err != nil {
