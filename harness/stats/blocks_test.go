@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -35,32 +36,26 @@ func TestBlocks(t *testing.T) {
 // TestBlocksCover counts how often the interval of a difference contains the true one: of the
 // means and 95th percentiles of waits that a slow wave makes alike within and across blocks.
 func TestBlocksCover(t *testing.T) {
-	const runs, jobs = 200, 50
+	const jobs = 50
 	for _, c := range []struct {
 		blocks   int
 		carry    float64 // correlation of a block's level with that of the block before
 		quantile float64 // 0: the mean
-		least    int     // of 100 intervals
+		least    float64
 	}{
-		{7, 0, 0, 95}, {7, 0, 0.95, 95}, {7, 0.5, 0, 90}, {14, 0, 0.95, 92}, {14, 0.5, 0, 87}, {14, 0.5, 0.95, 87},
+		{7, 0, 0, 0.95}, {7, 0, 0.95, 0.95}, {7, 0.5, 0, 0.90}, {14, 0, 0.95, 0.92}, {14, 0.5, 0, 0.87}, {14, 0.5, 0.95, 0.87},
 	} {
-		random := rand.New(rand.NewPCG(1, uint64(c.blocks)))
-		covered := 0
-		for range runs {
-			var old, new [][]float64
+		covers(t, fmt.Sprint(c), 200, 0, c.least, 1, func(random *rand.Rand) Estimate { // both have the same law
+			var waits [2][][]float64
 			level := [2]float64{random.NormFloat64(), random.NormFloat64()}
 			for range c.blocks {
-				var waits [2][]float64
 				for k := range level {
 					level[k] = c.carry*level[k] + math.Sqrt(1-c.carry*c.carry)*random.NormFloat64()
 				}
-				for range jobs {
-					base := random.ExpFloat64()
-					for k := range waits {
-						waits[k] = append(waits[k], base*math.Exp(0.5*level[k]))
-					}
+				base := draws(jobs, random.ExpFloat64)
+				for k := range waits {
+					waits[k] = append(waits[k], scaled(base, math.Exp(0.5*level[k])))
 				}
-				old, new = append(old, waits[0]), append(new, waits[1])
 			}
 			stat := func(list [][]float64, without int) float64 {
 				var all []float64
@@ -74,15 +69,7 @@ func TestBlocksCover(t *testing.T) {
 				}
 				return Quantile(all, c.quantile)
 			}
-			x := Blocks(c.blocks, func(i int) float64 { return stat(new, i) - stat(old, i) })
-			if x.Lo <= 0 && 0 <= x.Hi { // both have the same law
-				covered++
-			}
-		}
-		t.Logf("%d blocks, carry %v, quantile %v: %.1f of 100", c.blocks, c.carry, c.quantile, 100*float64(covered)/runs)
-		if 100*covered < c.least*runs {
-			t.Errorf("%d blocks, carry %v, quantile %v: %d of %d intervals contain the true difference, want %d of 100",
-				c.blocks, c.carry, c.quantile, covered, runs, c.least)
-		}
+			return Blocks(c.blocks, func(i int) float64 { return stat(waits[1], i) - stat(waits[0], i) }).Estimate
+		})
 	}
 }
