@@ -55,7 +55,7 @@ func TestTrueParents(t *testing.T) {
 	}
 	a := all[traces.KindSparkApplication][0].(*traces.SparkApplication)
 	if a.T != sparktest.Epoch*1e6 || a.Start-a.T != 2e9 || a.AMStart-a.T != 8e9 || a.End-a.T != 61e9 || a.Outcome != traces.Succeeded ||
-		a.Queue != "q" {
+		a.Queue != "q" || a.AMNode != "h" || a.AMMemoryBytes != 896<<20 {
 		t.Errorf("application %+v", a)
 	}
 	x := all[traces.KindSparkExecutor][0].(*traces.SparkExecutor)

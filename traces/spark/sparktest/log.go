@@ -57,7 +57,7 @@ func (l *Log) Master(at int64) {
 	l.put("org.apache.spark.scheduler.SparkListenerMiscellaneousProcessAdded", fields{
 		"time":      Epoch + at,
 		"processId": "yarn-am",
-		"info":      fields{"logUrlInfo": fields{"stdout": "http://h/containerlogs/container_1_0001_01_000001/u/stdout"}},
+		"info":      fields{"hostPort": "h:8042", "logUrlInfo": fields{"stdout": "http://h/containerlogs/container_1_0001_01_000001/u/stdout"}},
 	})
 }
 
