@@ -10,6 +10,7 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	"heddle/harness/internal/golden"
 	"heddle/harness/measure"
 	"heddle/traces"
+	"heddle/traces/tracefile"
 )
 
 const second = traces.Time(1e9)
@@ -179,54 +181,6 @@ func TestLanesDoNotOverlap(t *testing.T) {
 	}
 }
 
-// TestLanesAreSlots has nodes with slots for maps and for reduces: a reduce is in a lane of its
-// own, though a lane of maps is free.
-func TestLanesAreSlots(t *testing.T) {
-	h := traces.Header{MapSlots: 2, ReduceSlots: 1, Cluster: traces.ClusterFacts{Nodes: []traces.NodeFacts{{Node: "a", MemoryBytes: 8 << 30, Worker: true}}}}
-	start := func(at traces.Time, kind traces.TaskKind, index int32) *traces.AttemptStarted {
-		return &traces.AttemptStarted{T: at, Attempt: traces.Attempt{Task: traces.Task{Job: "j", Kind: kind, Index: index}}, Node: "a"}
-	}
-	events := []traces.Event{
-		&traces.JobSubmitted{Job: "j", MapMemoryBytes: 1 << 30, ReduceMemoryBytes: 1 << 30},
-		start(1, traces.Reduce, 0), start(2, traces.Map, 0), start(3, traces.Map, 1), start(4, traces.Map, 2),
-	}
-	d := collect(h, events, 10)
-	if got, _ := lanes(d); d.KindSlots != [2]int64{2, 1} || !slices.Equal(got, []int64{2, 0, 1, 3}) {
-		t.Errorf("slots %v; a reduce and three maps are in lanes %v, want 2, 0, 1 and 3", d.KindSlots, got)
-	}
-	h.Cluster.Nodes[0].MemoryBytes = 2 << 30
-	if d := collect(h, events, 10); d.KindSlots != [2]int64{} {
-		t.Errorf("slots %v, though memory limits a node to two containers", d.KindSlots)
-	}
-}
-
-func TestMarks(t *testing.T) {
-	h := traces.Header{}
-	for _, n := range []traces.Node{"a", "b"} {
-		h.Cluster.Nodes = append(h.Cluster.Nodes, traces.NodeFacts{Node: n, MemoryBytes: 4 << 30, Worker: true})
-	}
-	h.Cluster.Nodes = append(h.Cluster.Nodes, traces.NodeFacts{Node: "master", MemoryBytes: 4 << 30})
-	events := []traces.Event{
-		&traces.JobSubmitted{Job: "j", MapMemoryBytes: 1 << 30, ReduceMemoryBytes: 2 << 30},
-		&traces.NodeCapacity{T: 2 * second, Node: "a", MemoryBytes: 1 << 30},
-		&traces.NodeDown{T: 3 * second, Node: "b", Reason: "lost"},
-		&traces.NodeUp{T: 5 * second, NodeFacts: traces.NodeFacts{Node: "b"}},
-		&traces.NodeCapacity{T: 6 * second, Node: "a", MemoryBytes: 4 << 30},
-		&traces.NodeSpeed{T: 6 * second, Node: "a", Speed: 0.5},
-	}
-	d := collect(h, events, 10)
-	var marks []string
-	for _, m := range d.Marks {
-		marks = append(marks, m.What)
-		if m.What == "down" && (m.From != 3000 || m.To != 5000) || m.What == "capacity" && (m.To != 6000 || m.Share != 0.25) {
-			t.Errorf("mark %+v", m)
-		}
-	}
-	if got := strings.Join(marks, " "); got != "capacity down slow" {
-		t.Errorf("marks %s", got)
-	}
-}
-
 // decoded reads a block as the page does.
 func decoded(t *testing.T, text string) (head, map[string][]int64) {
 	t.Helper()
@@ -269,32 +223,30 @@ func TestBlockHasTheBars(t *testing.T) {
 	}
 }
 
-// TestBlockOfSmallTrace compares all that a block holds of a small trace with a file. To
-// write it anew:
-//
-//	go test ./harness/report/lanes -run TestBlockOfSmallTrace -update
-func TestBlockOfSmallTrace(t *testing.T) {
-	h, events := smallTrace(true)
-	events = append(
-		events, &traces.NodeDown{T: 21 * second, Node: "r1n1", Reason: "lost"}, &traces.Note{T: 21 * second, Text: "fault 1: r1n1 is down"},
-		&traces.NodeSpeed{T: 21 * second, Node: "r1n2", Speed: 0.5}, &traces.BlockCached{T: 21 * second, Block: 1, Node: "r2n1"},
-		&traces.NodeSample{T: 21 * second, Node: "r2n1", CPUUser: 1.5, CPUSystem: 0.25, CPUIOWait: -1, Load1: 2, DiskReadBytesPerSec: 1 << 20, DiskWriteBytesPerSec: -1, NetRecvBytesPerSec: -1, NetSentBytesPerSec: -1, MemoryUsedBytes: -1, PageCacheBytes: -1, HDFSCacheUsedBytes: 4 << 20},
-	)
-	traces.Sort(events)
-	l := New(Options{})
-	l.Add(Trial{Header: h}, slices.Values(events))
-	head, columns := decoded(t, l.blocks[0])
-	names := head.Columns
-	head.Columns = nil
-	text := must(json.MarshalIndent(head, "", " "))
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s\n", text)
-	for i, c := range names {
-		if i == 0 || names[i-1].Name != c.Name {
-			fmt.Fprintln(&b, c.Name, columns[c.Name])
-		}
+// TestBlocks compares all that blocks hold of small traces with files: of faults, of marks that end, of slots for maps and
+// for reduces, where a reduce has a lane of its own though one of maps is free, and of slots beyond what memory holds.
+func TestBlocks(t *testing.T) {
+	paths := must(filepath.Glob("testdata/blocks/*.jsonl"))
+	if len(paths) < 4 {
+		t.Fatalf("%d traces", len(paths))
 	}
-	golden.Check(t, "testdata/block.txt", b.Bytes())
+	for _, path := range paths {
+		h, events, err := tracefile.ReadFile(path)
+		mustDo(t, err)
+		l := New(Options{})
+		l.Add(Trial{Header: h}, slices.Values(events))
+		head, columns := decoded(t, l.blocks[0])
+		names := head.Columns
+		head.Columns = nil
+		var b bytes.Buffer
+		fmt.Fprintf(&b, "%s\n", must(json.MarshalIndent(head, "", " ")))
+		for i, c := range names {
+			if i == 0 || names[i-1].Name != c.Name {
+				fmt.Fprintln(&b, c.Name, columns[c.Name])
+			}
+		}
+		golden.Check(t, strings.TrimSuffix(path, "jsonl")+"txt", b.Bytes())
+	}
 }
 
 func TestHTMLHoldsHostileNames(t *testing.T) {
