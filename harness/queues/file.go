@@ -12,6 +12,7 @@ import (
 	"io"
 	"iter"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -162,6 +163,18 @@ func (f *File) XML() string {
 	}
 	b.WriteString("</configuration>\n")
 	return b.String()
+}
+
+// Differs lists the keys that another file has otherwise, with both values; "" where a file has none.
+func (f *File) Differs(other *File) (list [][3]string) {
+	names := append(slices.Clone(f.names), other.names...)
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		if a, b := f.keys[name], other.keys[name]; a != b {
+			list = append(list, [3]string{name, a, b})
+		}
+	}
+	return list
 }
 
 // With returns the file with other values of some keys, by name; an empty one takes a key away. Where
