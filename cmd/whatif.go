@@ -184,7 +184,7 @@ func (o *queueOptions) printWhatIf(
 		return err
 	}
 	warnDoubts(outcomes)
-	d := append(report.Doc(), replay.Basis(outcomes)...)
+	d := report.Doc(replay.Basis(outcomes))
 	if o.Page != "" {
 		page := append(d, doc.Heading("Where this is from"), doc.Text("This page is made by:"), doc.Command(os.Args))
 		for i, s := range sides {

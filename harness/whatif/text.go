@@ -134,20 +134,25 @@ func signed(s float64) string {
 	return "+" + seconds(s)
 }
 
-// Doc returns the report as a document.
-func (r *Report) Doc() doc.Doc {
+// Doc returns the report as a document. basis says what the simulation takes for granted.
+func (r *Report) Doc(basis doc.Doc) doc.Doc {
 	_, what := r.looked()
-	d := doc.Doc{
-		doc.Heading(r.New + " in place of " + r.Old), doc.Lead(r.Headline),
-		doc.Heading("What is left out"), doc.List(r.LeftOut.Lines),
+	d := doc.Doc{doc.Heading(r.New + " in place of " + r.Old), doc.Lead(r.Headline)}
+	if len(r.Differs) > 0 {
+		t := doc.NewTable("what differs", "key", "old", "new")
+		for _, x := range r.Differs {
+			t.Add(x[0], cmp.Or(x[1], "-"), cmp.Or(x[2], "-"))
+		}
+		d = append(d, doc.Subheading("What differs between the files"), t)
 	}
+	d = append(append(d, doc.Heading("What is left out"), doc.List(r.LeftOut.Lines)), basis...)
 	for i, file := range []string{r.Old, r.New} {
 		var keys doc.List
 		for _, key := range r.files[i].NotSimulated {
 			keys = append(keys, fmt.Sprintf("%s = %s: %s", key.Name, strings.TrimSpace(key.Value), key.Why))
 		}
 		if len(keys) > 0 {
-			d = append(d, doc.Text("Keys of "+file+" that change nothing here:"), keys)
+			d = append(d, doc.Text("Keys of "+file+" that are not simulated:"), keys)
 		}
 	}
 	d = append(d, doc.Heading("By queue"), doc.Subheading("Waits for the first task, "+what+": "+r.New+" minus "+r.Old), r.forest())
@@ -165,10 +170,14 @@ func (r *Report) how() string {
 	text := fmt.Sprintf("Each of %s is simulated under both files with the same seed (%s), and compared with itself. Intervals are of %s "+
 		"of %.4g h: how much the difference would be in other such times. Jobs of one block depend on each other; what carries over to the "+
 		"next block widens the interval (jackknife of blocks, adjusted for the correlation of neighbours). All queues of a table, and all "+
-		"users, hold together (Bonferroni). Longer and shorter count jobs that change by more than 1 and by more than a tenth. %s: as "+
-		"large a difference comes by chance in 5 of 100 cases or more. A percentile has an interval if %d jobs are beyond it, of several blocks.",
+		"users, hold together (Bonferroni). Longer and shorter count jobs that change by more than 1 s and by more than a tenth; jobs that "+
+		"one backlog delays are no independent cases, so many of them prove little. %s: as large a difference comes by chance in fewer than 1 "+
+		"of 100 cases; %s: in fewer than 5; %s: in more, or too few jobs to tell. A percentile has an interval if %d jobs are beyond it, of "+
+		"several blocks; nothing has one where jobs that last longer than half a block have a tenth of the time, as in a backlog. Slowdown is "+
+		"completion by the job's mean time without the wait, of both files, as %d s or more. Killed attempts are reduces that end so that "+
+		"maps of their jobs can run; nothing is preempted.",
 		printable.Count(r.Jobs, "job"), printable.Count(r.Seeds, "seed"), printable.Count(r.Blocks, "block"), r.BlockHours,
-		compare.CannotTell, beyond)
+		compare.Shown, compare.JustShown, compare.CannotTell, beyond, shortRun)
 	if !r.LeftOut.Known() {
 		text += fmt.Sprintf(" %s: chance does not explain it, but the jobs had less than %d %% of the cluster's container-hours, or it is not "+
 			"known how much.", InHistories, mostlyHeld)

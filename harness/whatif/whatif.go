@@ -33,10 +33,12 @@ type Report struct {
 	Jobs     int    `json:"jobs"`
 	Seeds    int    `json:"seeds"`
 	// Blocks of BlockHours each are what the intervals are computed from.
-	Blocks     int      `json:"blocks"`
-	BlockHours float64  `json:"blockHours"`
-	LeftOut    LeftOut  `json:"leftOut"`
-	Groups     []*Group `json:"groups"` // all jobs, then by queue and by user
+	Blocks     int     `json:"blocks"`
+	BlockHours float64 `json:"blockHours"`
+	LeftOut    LeftOut `json:"leftOut"`
+	// Differs has the keys that the files have otherwise: name, old and new value.
+	Differs [][3]string `json:"differs"`
+	Groups  []*Group    `json:"groups"` // all jobs, then by queue and by user
 
 	files [2]*queues.File
 }
@@ -124,6 +126,9 @@ var percents = []int{50, 95, 99}
 // beyond is how many jobs of a group have to be beyond a percentile for it to have an interval.
 const beyond = 5
 
+// shortRun is the least run time, in s, by which a slowdown is taken.
+const shortRun = 10
+
 // pair is a job under both sides, in the order of measure.JobProperties; not a number: not known.
 type pair struct {
 	block    int
@@ -134,13 +139,13 @@ type pair struct {
 func New(old, new Side, recorded *measure.Figures, left LeftOut) (*Report, error) {
 	r := &Report{
 		Old: old.Name, New: new.Name, LeftOut: left, Seeds: len(old.Figures),
-		files: [2]*queues.File{old.Queues, new.Queues},
+		files: [2]*queues.File{old.Queues, new.Queues}, Differs: old.Queues.Differs(new.Queues),
 	}
 	if len(old.Figures) == 0 || len(old.Figures) != len(new.Figures) {
 		return nil, fmt.Errorf("compare queues: %d and %d replays, want as many of each", len(old.Figures), len(new.Figures))
 	}
 	r.Jobs = len(old.Figures[0].JobList)
-	block := r.divide(old.Figures[0].JobList)
+	block := r.divide(old.Figures[0].JobList, new.Figures[0].JobList)
 	groups := map[[2]string]*Group{}
 	of := func(j *measure.Job) (list []*Group) {
 		for _, key := range [][2]string{{}, {measure.ByQueue, r.queue(j.Queue)}, {byUser, j.User}} {
@@ -159,6 +164,9 @@ func New(old, new Side, recorded *measure.Figures, left LeftOut) (*Report, error
 		}
 		for k := range a {
 			p := pair{block(a[k]), valuesOf(a[k]), valuesOf(b[k])}
+			// Both by the same time, the mean of the run times: else a job that gets fewer containers was slowed down less.
+			ran := max(shortRun, (p.old[completion]-p.old[waiting]+p.new[completion]-p.new[waiting])/2)
+			p.old[slowdown], p.new[slowdown] = p.old[completion]/ran, p.new[completion]/ran
 			for _, g := range of(a[k]) {
 				g.add(p, a[k], b[k])
 				if left.spark[a[k].ID] != nil {
@@ -215,7 +223,7 @@ const mostBlocks = 30
 var blockHours = []float64{0.25, 0.5, 1, 2, 3, 4, 6, 8, 12}
 
 // divide chooses the blocks, and returns the block of a job.
-func (r *Report) divide(jobs []*measure.Job) func(*measure.Job) int {
+func (r *Report) divide(jobs, others []*measure.Job) func(*measure.Job) int {
 	first, last := math.Inf(1), 0.0
 	for _, j := range jobs {
 		first, last = min(first, j.SubmitMs), max(last, j.SubmitMs)
@@ -224,7 +232,15 @@ func (r *Report) divide(jobs []*measure.Job) func(*measure.Job) int {
 	if days := hours / 24; days > stats.MinBlocks-0.5 {
 		r.BlockHours = 24 * max(1, math.Ceil(days/mostBlocks))
 	} else {
-		r.BlockHours = blockHours[max(0, slices.IndexFunc(blockHours, func(h float64) bool { return hours/h <= mostBlocks }))]
+		var times []float64
+		for _, j := range slices.Concat(jobs, others) {
+			times = append(times, j.CompletionMs/1000)
+		}
+		at := max(0, slices.IndexFunc(blockHours, func(h float64) bool { return hours/h <= mostBlocks }))
+		for at+1 < len(blockHours) && hours/blockHours[at+1] > stats.MinBlocks-0.5 && dependent(times, blockHours[at]) {
+			at++
+		}
+		r.BlockHours = blockHours[at]
 	}
 	r.Blocks = int(hours/r.BlockHours) + 1
 	block := func(j *measure.Job) int { return min(int((j.SubmitMs-first)/3_600_000/r.BlockHours), r.Blocks-1) }
@@ -288,7 +304,7 @@ func (r *Report) finish(old, new []*measure.Figures) {
 			}
 		}
 		for n, c := range g.changes() {
-			*c = g.change(n, r.Seeds)
+			*c = g.change(n, r.Seeds, r.BlockHours)
 		}
 	}
 	for _, by := range []string{"", measure.ByQueue, byUser} {
