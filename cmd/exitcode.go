@@ -67,7 +67,12 @@ type inputError struct{ error }
 func (e *inputError) Unwrap() error { return e.error }
 
 // usage returns an error of the user's input.
-func usage(err error) error { return withCode(exitUsage, err) }
+func usage(err error) error {
+	if errors.As(err, new(*codedError)) {
+		return err // such as a cluster that does not answer
+	}
+	return withCode(exitUsage, err)
+}
 
 func usagef(format string, args ...any) error { return usage(fmt.Errorf(format, args...)) }
 

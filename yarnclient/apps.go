@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -100,9 +101,26 @@ func (f *AppFilter) values() url.Values {
 // Apps lists the applications that the filter f selects.
 func (rm *RM) Apps(ctx context.Context, f AppFilter) ([]App, error) {
 	var apps []App
+	tags := f.Tags
+	if len(strings.Join(tags, ",")) > mostTagBytes {
+		f.Tags = nil
+	}
 	err := rm.c.get(ctx, request{path: "/ws/v1/cluster/apps", query: f.values()}, &apps, "apps", "app")
+	if len(f.Tags) < len(tags) {
+		wanted := map[string]bool{}
+		for _, tag := range tags {
+			wanted[tag] = true
+		}
+		apps = slices.DeleteFunc(apps, func(a App) bool {
+			return !slices.ContainsFunc(strings.Split(a.Tags, ","), func(tag string) bool { return wanted[tag] })
+		})
+	}
 	return apps, err
 }
+
+// mostTagBytes is how long a list of tags is sent. A ResourceManager refuses 64 KiB with status 414, which some 1,500
+// jobs have; of more tags all applications are listed, and selected here.
+const mostTagBytes = 16 << 10
 
 // ReadApps reads a list of applications that somebody kept of a ResourceManager's answer.
 func ReadApps(in io.Reader) (apps []App, err error) {

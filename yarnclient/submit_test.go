@@ -3,6 +3,7 @@ package yarnclient_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -91,6 +92,25 @@ func TestSubmissionsRefused(t *testing.T) {
 				t.Errorf("the same id again: %v; want no error and no second application", err)
 			}
 		})
+	}
+}
+
+// TestManyTags lists applications of more tags than fit into a request.
+func TestManyTags(t *testing.T) {
+	fake := yarntest.New(yarntest.Config{Nodes: yarntest.Workers(1, 1, 1024, 1), Queues: []string{"default"}})
+	rm := submitter(t, fake.Transport())
+	var tags []string
+	for i := range 4000 {
+		tags = append(tags, fmt.Sprintf("heddle-of-some-host-%d", i))
+	}
+	for _, tag := range []string{tags[3000], "another"} {
+		s := yarnclient.Submission{ID: must(rm.NewApplication(t.Context())).ID, Name: tag, Queue: "default", AM: yarnclient.Resource{MemoryMB: 512, VCores: 1}}
+		s.Tags = []string{tag, "more"}
+		mustDo(t, rm.Submit(t.Context(), s))
+	}
+	apps := must(rm.Apps(t.Context(), yarnclient.AppFilter{Tags: tags}))
+	if len(apps) != 1 || apps[0].Name != tags[3000] {
+		t.Errorf("applications %+v, want that of one tag", apps)
 	}
 }
 

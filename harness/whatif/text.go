@@ -41,8 +41,8 @@ func (r *Report) headline() string {
 	if all.Waiting.Longer+all.Waiting.Shorter+all.Completion.Longer+all.Completion.Shorter == 0 && !some && !others {
 		text = fmt.Sprintf("Nothing changes for jobs that both accept, with %s in place of %s.", r.New, r.Old)
 	}
-	if all.New.Refused != all.Old.Refused {
-		text += fmt.Sprintf(" YARN refuses %.4g jobs, for %.4g before.", all.New.Refused, all.Old.Refused)
+	if all.New.Refused+all.Old.Refused > 0 {
+		text += fmt.Sprintf(" YARN refuses %.4g of %s, for %.4g before.", all.New.Refused, printable.Count(r.Jobs, "job"), all.Old.Refused)
 	}
 	if (some || others) && !r.LeftOut.Known() {
 		text += " Other work of the cluster is "
@@ -268,7 +268,7 @@ func (r *Report) useTable() *doc.Table {
 	return t
 }
 
-// refusals are why YARN refuses jobs under the new file that it took under the old one.
+// refusals are why YARN refuses jobs under the new file.
 func (r *Report) refusals() (list []string) {
 	for _, reason := range r.Groups[0].Refusals {
 		list = append(list, r.New+": "+reason)

@@ -55,7 +55,7 @@ type Group struct {
 	Completion Change `json:"completion"`
 	Slowdown   Change `json:"slowdown"`
 
-	// Refusals are why YARN refuses jobs under the new file alone.
+	// Refusals are why YARN refuses jobs under the new file, a few reasons.
 	Refusals []string `json:"refusals,omitempty"`
 
 	pairs []pair
@@ -264,7 +264,7 @@ func (g *Group) add(p pair, a, b *measure.Job) {
 		t.Killed += float64(j.Attempts.Killed)
 		if j.Refused != "" {
 			t.Refused++
-			if i == 1 && a.Refused == "" && !slices.Contains(g.Refusals, j.Refused) && len(g.Refusals) < mostRefusals {
+			if i == 1 && !slices.Contains(g.Refusals, j.Refused) && len(g.Refusals) < mostRefusals {
 				g.Refusals = append(g.Refusals, j.Refused)
 			}
 		}

@@ -209,6 +209,10 @@ func (c *Fake) withApp(serve func(http.ResponseWriter, *http.Request, *app)) htt
 }
 
 func (c *Fake) listApps(w http.ResponseWriter, r *http.Request) {
+	if len(r.URL.RawQuery) > 64<<10 { // as Hadoop's server does
+		c.refuse(w, r, http.StatusRequestURITooLong, "BadMessageException", "URI Too Long")
+		return
+	}
 	q := r.URL.Query()
 	one := func(key, value string) bool {
 		return q.Get(key) == "" || slices.Contains(strings.Split(strings.ToLower(q.Get(key)), ","), strings.ToLower(value))
