@@ -185,6 +185,16 @@ func outcome(c Config) (*Outcome, error) {
 	if c.Model.Reduces != "" {
 		o.Model = c.Model.Label
 	}
+	refused, why := 0, ""
+	for _, j := range o.Figures.JobList {
+		if text := cmp.Or(j.Refused, j.Diagnostics()); text != "" && j.Outcome == traces.Failed {
+			refused, why = refused+1, cmp.Or(why, text)
+		}
+	}
+	if refused > 0 {
+		o.Warnings = append(o.Warnings, fmt.Sprintf("replay %s under %s: %d of %s are refused; the first: %s", c.Trace.Name, c.Model.Model,
+			refused, printable.Count(len(o.Figures.JobList), "job"), why))
+	}
 	if text := measure.StarvedText(o.Figures); text != "" {
 		o.Warnings = append(o.Warnings, fmt.Sprintf("replay %s under %s, seed %d: %s", c.Trace.Name, c.Model.Model, c.Seed, text))
 	}
