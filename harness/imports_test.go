@@ -25,7 +25,7 @@ const order = `
 	hibench/tables hibench
 	collectors/hdfs/internal/hdfspb collectors/hdfs/ipc collectors/hdfs/jobsplit collectors/hdfs collectors/hdfs/hdfstest
 	collectors/yarn collectors/node collectors/node/agent
-	internal/errtest harness/internal/golden harness/internal/mavenjars harness/internal/cputime harness/nearest harness/internal/poll harness/internal/units harness/option
+	traces/errtest harness/internal/golden harness/internal/mavenjars harness/internal/cputime harness/nearest harness/internal/poll harness/internal/units harness/option
 	harness/stats harness/design harness/doc harness/loadfit harness/sim/draw harness/state harness/queues
 	harness/sched harness/sched/schedtest harness/external
 	harness/paper/clqlmrs/model/qlearn harness/paper/clqlmrs/model harness/paper/learning/model harness/paper/modfair/model harness/paper/reverse/model harness/paper/rhc/policy harness/paper/rhc/model harness/paper/models

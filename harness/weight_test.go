@@ -25,7 +25,7 @@ const ceilings = "testdata/weight.txt"
 // with the tests.
 var kits = []string{
 	"yarnclient/yarntest", "collectors/hdfs/hdfstest", "harness/sched/schedtest", "harness/kerberos/kdctest", "harness/lease/leasetest",
-	"traces/spark/sparktest", "harness/lab/labtest", "harness/report/browsertest", "harness/internal/golden", "internal/errtest", "ansible/tests",
+	"traces/spark/sparktest", "harness/lab/labtest", "harness/report/browsertest", "harness/internal/golden", "traces/errtest", "ansible/tests",
 }
 
 // The sums of the tree. Go is counted in tokens without comments, since joined lines

@@ -1,6 +1,6 @@
 package hibench
 
-import "heddle/internal/errtest"
+import "heddle/traces/errtest"
 
 var mustDo, wantError = errtest.None, errtest.Has
 

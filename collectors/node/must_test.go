@@ -1,6 +1,6 @@
 package node
 
-import "heddle/internal/errtest"
+import "heddle/traces/errtest"
 
 var mustDo, wantError = errtest.None, errtest.Has
 

@@ -1,6 +1,6 @@
 package doctor
 
-import "heddle/internal/errtest"
+import "heddle/traces/errtest"
 
 var mustDo = errtest.None
 

@@ -1,6 +1,6 @@
 package sweep
 
-import "heddle/internal/errtest"
+import "heddle/traces/errtest"
 
 var wantError = errtest.Has
 

@@ -1,6 +1,6 @@
 package exchange
 
-import "heddle/internal/errtest"
+import "heddle/traces/errtest"
 
 var mustDo = errtest.None
 

@@ -1,6 +1,6 @@
 package tracefile
 
-import "heddle/internal/errtest"
+import "heddle/traces/errtest"
 
 var mustDo = errtest.None
 

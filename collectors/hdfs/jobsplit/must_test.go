@@ -1,6 +1,6 @@
 package jobsplit
 
-import "heddle/internal/errtest"
+import "heddle/traces/errtest"
 
 var wantError = errtest.Has
 
