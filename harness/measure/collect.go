@@ -241,7 +241,7 @@ func (c *Collector) ended(e *traces.JobFinished) {
 	}
 }
 
-// Diagnostics is what the cluster said at the end of the job.
+// Diagnostics is what the cluster said at the end of the job; in a simulation, why the scheduler did not take it.
 func (j *Job) Diagnostics() string {
 	if j.hadoop == nil {
 		return ""

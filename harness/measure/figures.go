@@ -261,8 +261,6 @@ type Job struct {
 
 	// Queue and User are those that the job was submitted to and by.
 	Queue, User string `json:"-"`
-	// Refused is why the scheduler did not take the job; "" if it did. Simulate alone sets it.
-	Refused string `json:"-"`
 	// UsedMiBMs is the memory of the job's containers times how long its attempts held them.
 	UsedMiBMs int64 `json:"-"`
 

@@ -106,7 +106,7 @@ func (s *simulation) of(r *sim.Result, capacity *state.Timetable) *Figures {
 			DataLocalMaps: -1, RackLocalMaps: -1, OtherLocalMaps: -1, LaunchedMaps: -1, LaunchedReds: -1,
 		}
 		if x.Failed {
-			end.Outcome, s.figures.JobList[i].Refused = traces.Failed, x.Refused
+			end.Outcome, end.Diagnostics = traces.Failed, x.Refused
 		}
 		s.figures.JobList[i].hadoop = end
 		s.last = max(s.last, end.T)

@@ -187,7 +187,7 @@ func outcome(c Config) (*Outcome, error) {
 	}
 	refused, why := 0, ""
 	for _, j := range o.Figures.JobList {
-		if text := cmp.Or(j.Refused, j.Diagnostics()); text != "" && j.Outcome == traces.Failed {
+		if text := j.Diagnostics(); text != "" && j.Outcome == traces.Failed {
 			refused, why = refused+1, cmp.Or(why, text)
 		}
 	}

@@ -262,10 +262,10 @@ func (g *Group) add(p pair, a, b *measure.Job) {
 		t := []*Totals{&g.Old, &g.New}[i]
 		g.used[i] += float64(j.UsedMiBMs)
 		t.Killed += float64(j.Attempts.Killed)
-		if j.Refused != "" {
+		if why := j.Diagnostics(); why != "" {
 			t.Refused++
-			if i == 1 && !slices.Contains(g.Refusals, j.Refused) && len(g.Refusals) < mostRefusals {
-				g.Refusals = append(g.Refusals, j.Refused)
+			if i == 1 && !slices.Contains(g.Refusals, why) && len(g.Refusals) < mostRefusals {
+				g.Refusals = append(g.Refusals, why)
 			}
 		}
 		if j.Outcome != traces.Succeeded {
