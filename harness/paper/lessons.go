@@ -73,7 +73,7 @@ func (l *lessons) of(v *state.View, job state.JobID, m sched.Memory, w sched.War
 				return mine, nil
 			}
 		}
-		if err := w.Warmup(v, job, nil); err != nil {
+		if err := sched.Train(w, v, job); err != nil {
 			return nil, err
 		}
 		data, err := m.SaveJob(v, job)

@@ -127,7 +127,7 @@ func (p *player) learn(v *state.View, job state.JobID) {
 		p.err = memory.LoadJob(v, job, l.learnt)
 		placed, p.curve = l.assignments, l.curve
 	default: // what is learnt cannot be kept, so each simulation trains
-		if p.err = warm.Warmup(v, job, nil); p.err == nil {
+		if p.err = sched.Train(warm, v, job); p.err == nil {
 			t := warm.Training(job)
 			placed, p.curve = t.Assignments, curveOf(t)
 		}

@@ -1,26 +1,34 @@
 package sched
 
-import (
-	"errors"
-
-	"heddle/harness/state"
-)
+import "heddle/harness/state"
 
 // Warmup is a scheduler model that is trained before it decides. Drivers find
-// out with As whether a model is a Warmup. They train the model before the run,
-// or while a job's ApplicationMaster waits. Otherwise the model trains when it
+// out with As whether a model is a Warmup. They train it for a job while the
+// job's ApplicationMaster starts. Otherwise the model trains when it
 // first has to decide, and again when its training is out of date.
 type Warmup interface {
-	// Warmup trains the model for a job whose input is known, or with
-	// state.None for all jobs that have not ended. The same job, places of
-	// blocks, parameters and seed give the same training. Warmup calls
-	// progress now and then, unless progress is nil. If progress returns
-	// false, the training ends with ErrWarmupStopped and nothing is kept.
-	Warmup(v *state.View, job state.JobID, progress func(Progress) bool) error
+	// Study prepares a training for a job whose input is known. The same job, places
+	// of blocks, parameters and seed give the same training.
+	Study(v *state.View, job state.JobID) (Study, error)
 	// Training returns the record of the training that the model's decisions
 	// for a job rest on. The record is nil if the model was not trained for the
 	// job yet, or the job has ended.
 	Training(job state.JobID) *Training
+}
+
+// Study is a training. It may take long, and may run in any goroutine while the model
+// decides for other jobs. It asks now and then whether to go on, unless goOn is nil. The
+// returned function gives the model what was learnt, and must run where the model decides;
+// nil: goOn said no, and nothing is kept.
+type Study func(goOn func() bool) (keep func())
+
+// Train trains a model for a job.
+func Train(w Warmup, v *state.View, job state.JobID) error {
+	study, err := w.Study(v, job)
+	if err == nil {
+		study(nil)()
+	}
+	return err
 }
 
 // Memory is a scheduler model that can save what it has learnt for a job, as bytes
@@ -62,17 +70,6 @@ type Lesson struct {
 	// episodes, which is in Training.
 	Learnt   []byte
 	Training Training
-}
-
-// ErrWarmupStopped is the error of a training that the caller's progress
-// callback ended.
-var ErrWarmupStopped = errors.New("training was stopped")
-
-// Progress says how far the training of a scheduler model is.
-type Progress struct {
-	Job          state.JobID // the job that the model is trained for; state.None: the training serves any job
-	Episodes, Of int         // training episodes done so far, and the largest number that there can be
-	Last         Episode
 }
 
 // Training records how the results of a model's training changed from episode

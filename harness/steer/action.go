@@ -280,6 +280,21 @@ type Rewrite struct {
 	Was, Now []byte
 }
 
+// Train is an action that has a scheduler model train for a job, by the method Run.
+type Train struct {
+	Number int64
+	Job    traces.JobID
+	study  sched.Study
+	keep   func()
+}
+
+// Run trains. It may take long, and may run in any goroutine until its Observation is
+// given to the Core. It returns false if goOn ended it; then it must not be observed.
+func (a *Train) Run(goOn func() bool) bool {
+	a.keep = a.study(goOn)
+	return a.keep != nil
+}
+
 // Trained is an action that reports how a scheduler model trained for a job, before its
 // first decision for that job.
 type Trained struct {
@@ -331,6 +346,8 @@ func (a *Kill) String() string { return fmt.Sprintf("%d kill %s of %s", a.Number
 func (a *Rewrite) String() string {
 	return fmt.Sprintf("%d rewrite splits of %s: CRC %08x, was %08x", a.Number, a.App, crc32.ChecksumIEEE(a.Now), crc32.ChecksumIEEE(a.Was))
 }
+
+func (a *Train) String() string { return fmt.Sprintf("%d train for %s", a.Number, a.Job) }
 
 func (a *Trained) String() string {
 	return fmt.Sprintf("trained for %s: %d episodes", a.Job, len(a.Training.Episodes))

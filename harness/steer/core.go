@@ -96,6 +96,9 @@ type Core struct {
 	hears   hearing
 	planner sched.JobPlanner
 	warmup  sched.Warmup
+	// unready are jobs for which the model is not trained yet, in order of submission.
+	unready  []*job
+	studying bool // whether a training is under way
 	// usesOutput says whether the model uses View.MapOutput, so that counters of finished
 	// maps are asked for.
 	usesOutput bool

@@ -25,6 +25,7 @@ type job struct {
 	id      state.JobID
 	size    [2]state.Resource
 	attempt string // id of the current application attempt; empty until the job runs
+	ready   bool   // whether the model was trained for the job, if it learns
 	ended   bool
 
 	shortest [2]time.Duration // shortest time that a container ran, by kind of task; 0: no container has ended
@@ -158,30 +159,58 @@ func (c *Core) submit(app yarnclient.App, sub *Submission, files *JobFiles) {
 	c.apps[app.ID] = j
 	c.observe(sched.Event{What: sched.JobSubmitted, Job: id})
 	c.awaitTick()
-	j.train()
-	if c.holdsMasters() {
-		j.resplit()
+	if c.warmup != nil && files.Spec.Maps > 0 {
+		c.unready = append(c.unready, j)
+		c.study()
 	} else {
-		j.refresh()
+		j.begin()
 	}
 	c.sawApp(app)
 }
 
-// train lets a model that learns train while the job's ApplicationMaster starts. If the
-// model trained at its first decision instead, nodes would stay idle meanwhile.
-// Steering decides nothing during the training, so the model must keep it short.
-func (j *job) train() {
-	c := j.core
-	if c.warmup == nil || j.files.Spec.Maps == 0 {
+// begin lets a job for which the model is ready ask for containers.
+func (j *job) begin() {
+	if j.ready = true; j.ended {
 		return
 	}
-	err := c.warmup.Warmup(c.view, j.id, nil)
-	if t := c.warmup.Training(j.id); err == nil && t != nil {
-		c.note(fmt.Sprintf("%s: trained for %d episodes", j.jobID(), len(t.Episodes)))
-		c.out = append(c.out, &Trained{j.jobID(), t})
+	if j.core.holdsMasters() {
+		j.resplit()
+	} else {
+		j.refresh()
 	}
-	if err != nil { // the error does not end steering: the model will train when it first decides for this job
-		c.log(Warn, "the model could not be trained before the job's first decision", "job", j.jobID(), "error", err)
+}
+
+// study lets a model that learns train for one job after another, while their
+// ApplicationMasters start and other jobs run. So a training can use what the one before it
+// taught, and the cluster's other cores stay free.
+func (c *Core) study() {
+	for len(c.unready) > 0 && !c.studying {
+		j := c.unready[0]
+		if c.unready = c.unready[1:]; j.ended {
+			continue
+		}
+		study, err := c.warmup.Study(c.view, j.id)
+		if err != nil { // the error does not end steering: the model will train when it first decides for this job
+			c.log(Warn, "the model could not be trained before the job's first decision", "job", j.jobID(), "error", err)
+			j.begin()
+			continue
+		}
+		c.studying = true
+		train := &Train{Job: j.jobID(), study: study}
+		c.change(train, &train.Number, func(error) {
+			if c.studying = false; train.keep == nil { // in a replay of a recording, nobody has carried the action out
+				train.Run(nil)
+			}
+			train.keep()
+			if t := c.warmup.Training(j.id); t != nil && !j.ended {
+				c.note(fmt.Sprintf("%s: trained for %d episodes", j.jobID(), len(t.Episodes)))
+				c.out = append(c.out, &Trained{j.jobID(), t})
+			}
+			if j.begin(); !j.ended {
+				j.asks.in(0)
+			}
+			c.study()
+		})
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 // askPending asks YARN how many containers the job's ApplicationMaster waits for.
 func (j *job) askPending() {
 	c := j.core
-	if j.ended || j.attempt == "" || c.trouble != "" {
+	if j.ended || !j.ready || j.attempt == "" || c.trouble != "" {
 		return
 	}
 	ask(c, Look{What: AskApp, Of: j.app.ID}, func(app yarnclient.App, sent time.Time, err error) {

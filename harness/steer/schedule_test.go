@@ -433,6 +433,9 @@ func (s *shell) carryOut(a steer.Action) {
 		change(a.Number, "scheduler", func() error { return s.rm.SetSchedulerConf(ctx, a.Change) })
 	case *steer.Kill:
 		change(a.Number, "kill", func() error { return s.rm.AM(a.App).KillAttempt(ctx, a.Attempt) })
+	case *steer.Train:
+		a.Run(nil)
+		s.after(time.Second, func() { s.tell(steer.Observation{Answers: a.Number}) })
 	case *steer.Rewrite: // its failing ends steering, on purpose
 		change(a.Number, "rewrite", func() error { return s.rewrite(a) })
 	}

@@ -13,7 +13,8 @@ import (
 // what the NodeModel in it starts, and keeps what it heard. It is for tests of drivers.
 type Listener struct {
 	sched.NodeModel
-	Period int64 // between two ticks, in ms
+	Period int64             // between two ticks, in ms
+	Learn  func(state.JobID) // what a training does; nil: nothing
 
 	Heard   map[string]int // how often, by kind of event, or by method for those that are no events
 	TicksNs []int64
@@ -148,10 +149,15 @@ func (l *Listener) PlanJob(*state.View, state.JobID) (sched.SplitPlan, bool) {
 	return nil, false
 }
 
-// Warmup counts the training, in which nothing is learnt.
-func (l *Listener) Warmup(*state.View, state.JobID, func(sched.Progress) bool) error {
+// Study counts the training, in which nothing is learnt, and Learn runs if there is one.
+func (l *Listener) Study(_ *state.View, job state.JobID) (sched.Study, error) {
 	l.hear("warmup")
-	return nil
+	return func(func() bool) func() {
+		if l.Learn != nil {
+			l.Learn(job)
+		}
+		return func() {}
+	}, nil
 }
 
 // Training returns an empty record of a training.

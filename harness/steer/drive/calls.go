@@ -22,6 +22,13 @@ func (d *Driver) begin(a steer.Action) {
 		d.Log.Log(d.ctx, slog.Level(a.Level), a.Text, a.Args...)
 	case *steer.Stop:
 		d.stop(a.Err)
+	case *steer.Train:
+		d.calls.Go(func() {
+			sent := d.now()
+			if a.Run(func() bool { return d.ctx.Err() == nil }) {
+				d.post(steer.Observation{Answers: a.Number, Sent: sent})
+			}
+		})
 	case *steer.Trained:
 		if d.KeepTraining != nil {
 			if err := d.KeepTraining(a.Job, a.Training); err != nil {

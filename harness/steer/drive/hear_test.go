@@ -11,6 +11,7 @@ import (
 	"heddle/harness/config"
 	"heddle/harness/sched"
 	"heddle/harness/sched/schedtest"
+	"heddle/harness/state"
 	"heddle/traces"
 	"heddle/yarnclient/yarntest"
 )
@@ -60,6 +61,32 @@ func TestModelHears(t *testing.T) {
 		o.Core.Model = model
 		if _, err := start(t.Context(), f, o); err == nil {
 			t.Error("a model with a period of 0 ms is steered with")
+		}
+		f.stop()
+	})
+}
+
+// TestTrainsBeside has the second of two jobs need a minute of training. The first one goes
+// on meanwhile, each of its containers is heard of, and the second one begins after it.
+func TestTrainsBeside(t *testing.T) {
+	l := &schedtest.Listener{NodeModel: greedy{}, Period: 300}
+	synctest.Test(t, func(t *testing.T) {
+		f := steered(t, yarntest.Config{Nodes: workers(2), Async: async}, func(_ *fake, o *Options) { o.Core.Model = schedtest.Wrap(sched.PerNode{NodeModel: l}) })
+		first := f.submit("a", 20, 2)
+		l.Learn = func(job state.JobID) {
+			if job == 1 {
+				f.wait(time.Minute)
+			}
+		}
+		began := time.Now()
+		second := f.submit("b", 8, 1)
+		f.await(time.Minute, first)
+		if n := l.Heard["task ended"]; n != 22 {
+			t.Errorf("%d tasks' ends heard while the second job trains, want the first one's 22", n)
+		}
+		f.await(5*time.Minute, second)
+		if took := time.Since(began); took < time.Minute || l.Heard["task ended"] != 31 {
+			t.Errorf("after %v %d tasks' ends were heard: want 31, the second job's after a minute", took, l.Heard["task ended"])
 		}
 		f.stop()
 	})

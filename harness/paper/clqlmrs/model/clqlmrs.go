@@ -72,7 +72,7 @@ import (
 // not what other jobs leave free. A job is trained when it is first decided
 // for. It is trained again when a share of its maps' cached copies has come or
 // gone, or when a node is offered that was down at its training. Live drivers
-// train earlier, see Warmup.
+// train earlier, see Study.
 //
 // A job whose table would be too large uses the table of classes. For such
 // jobs the paper suggests several tables with locality-sensitive hashing, but

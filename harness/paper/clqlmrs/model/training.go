@@ -16,7 +16,7 @@ import (
 func (m *cacheLearner) lesson(v *state.View, id state.JobID) *lesson {
 	at := m.jobs.Of(id)
 	if l := *at; l == nil || m.outdated(v, id, l) {
-		m.train(v, id, nil)
+		m.study(v, id)(nil)()
 	}
 	return *at
 }
@@ -49,96 +49,84 @@ func (m *cacheLearner) byClass(v *state.View, id state.JobID) bool {
 	return m.rule.ByClass || m.tooLarge(v, id)
 }
 
-// train learns the Q-table of a job. It returns false, and changes nothing, if
-// the callback progress ended the training.
-func (m *cacheLearner) train(v *state.View, id state.JobID, progress func(sched.Progress) bool) bool {
+// Study prepares the training of a job's Q-table. The Q-table over locality classes,
+// which large jobs share, is trained only once.
+func (m *cacheLearner) Study(v *state.View, id state.JobID) (sched.Study, error) {
+	if id < 0 || int(id) >= v.Jobs() || v.Ended(id) {
+		return nil, fmt.Errorf("train clqlmrs for job %d: no such job, or it has ended", id)
+	}
+	return m.study(v, id), nil
+}
+
+func (m *cacheLearner) study(v *state.View, id state.JobID) sched.Study {
 	l := &lesson{inputChanges: v.InputChanges(id), state: qlearn.NoLocality}
-	before := *m.jobs.Of(id)
-	if before != nil {
-		l.state = before.state
-	}
-	if m.byClass(v, id) {
-		if m.classes == nil && !m.trainClasses(progress) {
-			return false
-		}
-		l.training = m.classesTraining
-	} else {
-		layout := qlearn.NewLayout(v, id)
-		if before != nil && before.table != nil && before.seed == m.seed && before.table.Layout().Digest() == layout.Digest() {
-			before.inputChanges = l.inputChanges // keep the old Q-table: replicas and caches are as before, or only the splits were rewritten
-			return true
-		}
-		l.seed = m.seed
-		if kept, ok := m.shelf.of(layout); ok {
-			l.table, l.training = kept.table, kept.training
-		} else {
-			r := recorder{job: id, of: m.rule.EpisodesFor(layout), progress: progress}
-			l.table, l.training = qlearn.Train(layout, m.rule, m.seed, r.after), &r.Training
-			if r.stopped {
-				return false
+	rule, seed := m.rule, m.seed
+	keep := func() {
+		for i, old := range m.jobs {
+			if old != nil && v.Ended(state.JobID(i)) {
+				m.jobs[i] = nil
 			}
-			m.shelf = m.shelf.add(shelved{l.table, l.training})
+		}
+		if before := *m.jobs.Of(id); before != nil {
+			l.state = before.state
+		}
+		*m.jobs.Of(id) = l
+	}
+	known := func(func() bool) func() { return keep }
+	if m.byClass(v, id) {
+		if l.training = m.classesTraining; m.classes != nil {
+			return known
+		}
+		return func(goOn func() bool) func() {
+			r := recorder{goOn: goOn}
+			table := qlearn.TrainClasses(rule, seed, r.after)
+			if r.stopped {
+				return nil
+			}
+			return func() {
+				m.classes, m.classesTraining, l.training = table, &r.Training, &r.Training
+				keep()
+			}
 		}
 	}
-	for i, old := range m.jobs {
-		if old != nil && v.Ended(state.JobID(i)) {
-			m.jobs[i] = nil
+	layout := qlearn.NewLayout(v, id)
+	if before := *m.jobs.Of(id); before != nil && before.table != nil && before.seed == seed && before.table.Layout().Digest() == layout.Digest() {
+		// keep the old Q-table: replicas and caches are as before, or only the splits were rewritten
+		return func(func() bool) func() { return func() { before.inputChanges = l.inputChanges } }
+	}
+	l.seed = seed
+	if kept, ok := m.shelf.of(layout); ok {
+		l.table, l.training = kept.table, kept.training
+		return known
+	}
+	return func(goOn func() bool) func() {
+		r := recorder{goOn: goOn}
+		table := qlearn.Train(layout, rule, seed, r.after)
+		if r.stopped {
+			return nil
+		}
+		return func() {
+			l.table, l.training = table, &r.Training
+			m.shelf = m.shelf.add(shelved{table, l.training})
+			keep()
 		}
 	}
-	*m.jobs.Of(id) = l
-	return true
 }
 
-func (m *cacheLearner) trainClasses(progress func(sched.Progress) bool) bool {
-	r := recorder{job: state.None, of: m.rule.Episodes, progress: progress}
-	table := qlearn.TrainClasses(m.rule, m.seed, r.after)
-	if r.stopped {
-		return false
-	}
-	m.classes, m.classesTraining = table, &r.Training
-	return true
-}
-
-// recorder keeps the record of a training (rewards by episode) and calls the
-// callback progress about a hundred times during the training.
+// recorder keeps the record of a training (rewards by episode) and asks now and
+// then whether to go on.
 type recorder struct {
 	sched.Training
-	job      state.JobID
-	of       int
-	progress func(sched.Progress) bool
-	stopped  bool
+	goOn    func() bool
+	stopped bool
 }
 
 func (r *recorder) after(e qlearn.Episode) bool {
 	r.Episodes = append(r.Episodes, sched.Episode{Return: e.Return, LocalRate: e.LocalRate, CacheRate: e.CacheRate})
 	r.Epsilon = e.Epsilon
 	r.Assignments += int64(e.Assignments)
-	if r.progress != nil && e.Number%max(1, r.of/100) == 0 {
-		r.stopped = !r.progress(sched.Progress{Job: r.job, Episodes: e.Number, Of: r.of, Last: r.Episodes[e.Number-1]})
-	}
+	r.stopped = r.goOn != nil && e.Number%100 == 0 && !r.goOn()
 	return !r.stopped
-}
-
-// Warmup trains the Q-table of one job, or of all jobs that have not ended.
-// The Q-table over locality classes, which large jobs share, is trained only
-// once.
-func (m *cacheLearner) Warmup(v *state.View, job state.JobID, progress func(sched.Progress) bool) error {
-	jobs := []state.JobID{job}
-	if job == state.None {
-		jobs = v.Active()
-	}
-	if m.rule.ByClass && m.classes == nil && !m.trainClasses(progress) {
-		return fmt.Errorf("train clqlmrs: %w", sched.ErrWarmupStopped)
-	}
-	for _, id := range jobs {
-		if id < 0 || int(id) >= v.Jobs() || v.Ended(id) {
-			return fmt.Errorf("train clqlmrs for job %d: no such job, or it has ended", id)
-		}
-		if !m.train(v, id, progress) {
-			return fmt.Errorf("train clqlmrs for job %q: %w", v.JobName(id), sched.ErrWarmupStopped)
-		}
-	}
-	return nil
 }
 
 // Training returns the record of the job's training. If the shared Q-table
@@ -165,7 +153,7 @@ func (m *cacheLearner) Follow(v *state.View, job state.JobID, episodes []int) ([
 	layout := qlearn.NewLayout(v, job)
 	counts := slices.Compact(slices.Sorted(slices.Values(episodes)))
 	lessons := make([]sched.Lesson, 0, len(counts))
-	longest, r := m.rule, recorder{job: job}
+	longest, r := m.rule, recorder{}
 	longest.Episodes = counts[len(counts)-1]
 	keep := func(t *qlearn.Table) {
 		as := *m

@@ -2,7 +2,6 @@ package model
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -96,7 +95,7 @@ func TestOutgrown(t *testing.T) {
 }
 
 // TestWarmup has training before the run come to the same as training when it
-// is needed, tell of its progress, and stop when told to.
+// is needed, and stop when told to.
 func TestWarmup(t *testing.T) {
 	x := setup{4, 2, 20, 2, 0.5}
 	for _, p := range []sched.Params{{"episodes": "300"}, {"episodes": "300", "table": "class"}} {
@@ -113,34 +112,29 @@ func TestWarmup(t *testing.T) {
 		if _, err := m.(sched.Memory).SaveJob(v, id); err == nil {
 			t.Error("saved before it was trained")
 		}
-		err := w.Warmup(v, state.None, func(x sched.Progress) bool { return x.Episodes < 150 })
-		if !errors.Is(err, sched.ErrWarmupStopped) || w.Training(id) != nil {
-			t.Errorf("%v: stopped half way: error %v, %v", p, err, w.Training(id))
+		study := must(w.Study(v, id))
+		asked := 0
+		if keep := study(func() bool { asked++; return asked < 2 }); keep != nil || asked != 2 || w.Training(id) != nil {
+			t.Errorf("%v: stopped half way: asked %d times, %v", p, asked, w.Training(id))
 		}
-		told := 0
-		err = w.Warmup(v, state.None, func(x sched.Progress) bool {
-			told++
-			if x.Of != 300 || x.Episodes != 3*told || (x.Job == id) != (p["table"] == "") || x.Last.CacheRate > x.Last.LocalRate {
-				t.Errorf("%v: progress %+v", p, x)
-			}
-			return true
-		})
-		if err != nil || told != 100 {
-			t.Errorf("%v: error %v, told %d times", p, err, told)
+		keep := study(nil)
+		if w.Training(id) != nil {
+			t.Errorf("%v: a training changes the model before it is kept", p)
 		}
+		keep()
 		if saved(m) != saved(lazy) {
 			t.Errorf("%v: trained before and trained when asked differ", p)
 		}
 		p2 := maps.Clone(p)
 		p2["seed"] = "2"
 		other, one := mustNew(t, "clqlmrs", p2), m.(sched.Memory).Fingerprint(v, id)
-		if err := other.(sched.Warmup).Warmup(v, id, nil); err != nil || saved(other) == saved(lazy) || other.(sched.Memory).Fingerprint(v, id) == one {
+		if err := sched.Train(other.(sched.Warmup), v, id); err != nil || saved(other) == saved(lazy) || other.(sched.Memory).Fingerprint(v, id) == one {
 			t.Errorf("%v: another seed: error %v, same training %t, same fingerprint %t", p, err, saved(other) == saved(lazy), other.(sched.Memory).Fingerprint(v, id) == one)
 		}
 		if n := len(w.Training(id).Episodes); n != 300 {
 			t.Errorf("%v: a record of %d episodes", p, n)
 		}
-		if err := w.Warmup(v, 7, nil); err == nil {
+		if err := sched.Train(w, v, 7); err == nil {
 			t.Errorf("%v: trained for a job that is not there", p)
 		}
 	}
@@ -152,7 +146,7 @@ func TestSavedTables(t *testing.T) {
 	x := setup{4, 2, 20, 2, 0.5}
 	s, id := x.make(t, 1)
 	m := mustNew(t, "clqlmrs", sched.Params{"episodes": "300"})
-	mustDo(t, m.(sched.Warmup).Warmup(s.View(), id, nil))
+	mustDo(t, sched.Train(m.(sched.Warmup), s.View(), id))
 	data, err := m.(sched.Memory).SaveJob(s.View(), id)
 	mustDo(t, err)
 	again, sameID := x.make(t, 1)
@@ -202,7 +196,7 @@ func TestSavedTables(t *testing.T) {
 	// A table of classes fits every job.
 	classes := sched.Params{"episodes": "300", "table": "class"}
 	m = mustNew(t, "clqlmrs", classes)
-	mustDo(t, m.(sched.Warmup).Warmup(s.View(), state.None, nil))
+	mustDo(t, sched.Train(m.(sched.Warmup), s.View(), id))
 	if data, err = m.(sched.Memory).SaveJob(s.View(), state.None); err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +212,7 @@ func FuzzLoadJob(f *testing.F) {
 	x := setup{2, 1, 3, 1, 0.5}
 	s, id := x.make(f, 1)
 	m := mustNew(f, "clqlmrs", sched.Params{"episodes": "3"}).(*cacheLearner)
-	mustDo(f, m.Warmup(s.View(), id, nil))
+	mustDo(f, sched.Train(m, s.View(), id))
 	data := must(m.SaveJob(s.View(), id))
 	learnt := must(unseal(m.Name(), m.params(), data))
 	f.Add(learnt)
@@ -252,7 +246,7 @@ func BenchmarkLargeJob(b *testing.B) {
 			for b.Loop() {
 				s, id := x.make(b, 1)
 				m := mustNew(b, "clqlmrs", nil)
-				mustDo(b, m.(sched.Warmup).Warmup(s.View(), id, nil))
+				mustDo(b, sched.Train(m.(sched.Warmup), s.View(), id))
 				training = m.(sched.Warmup).Training(id)
 				b.StopTimer()
 				cache, local = rates(b, s, m)
@@ -286,7 +280,7 @@ func TestFollow(t *testing.T) {
 	for i, n := range []int{50, 100, 300, 400} {
 		p := sched.Params{"episodes": fmt.Sprint(n), "steps": "6000"}
 		alone, taught := mustNew(t, "clqlmrs", p), mustNew(t, "clqlmrs", p)
-		mustDo(t, alone.(sched.Warmup).Warmup(v, id, nil))
+		mustDo(t, sched.Train(alone.(sched.Warmup), v, id))
 		if err := taught.(sched.Memory).LoadJob(v, id, lessons[i].Learnt); err != nil {
 			t.Fatalf("%d episodes: %v", n, err)
 		}
