@@ -2,6 +2,7 @@ package steer
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -174,6 +175,10 @@ func (c *Core) failed(what string, err error) {
 	c.suspect(what + ": " + err.Error())
 	if c.moves.failed > 3 && errors.Is(err, yarnclient.ErrUnauthorized) {
 		c.stop(err)
+	}
+	var f *Failure
+	if c.relapses > mostFailures && errors.As(err, &f) && (len(f.Is) == 0 || errors.Is(err, yarnclient.ErrUnauthorized)) {
+		c.stop(fmt.Errorf("ResourceManager %s is active and refuses again and again to %s: %w", c.Setup.Address, what, err))
 	}
 }
 

@@ -258,6 +258,9 @@ func TestGivesUp(t *testing.T) {
 		{"refused", func(f *fake) {
 			f.c.Inject(yarntest.Fault{Method: "POST", Path: "replace-node-to-labels", Times: -1, Status: 401, Body: "no admin"})
 		}, "no admin"},
+		{"a question is refused", func(f *fake) {
+			f.c.Inject(yarntest.Fault{Method: "GET", Path: "/ws/v1/cluster/apps", Times: -1, Status: 414, Body: "URI Too Long"})
+		}, "is active and refuses again and again to "},
 		{"gone", func(f *fake) { f.c.RestartRM(time.Hour, time.Second) }, "did not come back within 5m0s"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -266,7 +269,11 @@ func TestGivesUp(t *testing.T) {
 				f.submit("a", 10, 1)
 				f.wait(time.Second)
 				c.fault(f)
-				<-f.d.Done()
+				select {
+				case <-f.d.Done():
+				case <-time.After(10 * time.Minute):
+					t.Error("it goes on")
+				}
 				if err := f.d.Stop(); err == nil || !strings.Contains(err.Error(), c.want) {
 					t.Errorf("ended with %v, want it to say %q", err, c.want)
 				}
