@@ -26,7 +26,7 @@
 // until the node is full. PerNode makes a Model of it. A model that chooses among
 // all nodes with room is a Model with Round. Both may also be an Observer, to
 // learn from events, a JobPlanner, to place a job's maps before the first starts,
-// a Warmup, to train before a run, a Noter, to report figures of its own, a Ticker, to
+// a Warmup, to train before a job's first task, a Noter, to report figures of its own, a Ticker, to
 // do something every so often, a Foreseer, to know how the capacity of nodes will
 // change, a Predictor, to say when jobs will end, which is held against their ends, or a Reasoner,
 // to keep why it decided. A model that is an EveryHeartbeat hears of
