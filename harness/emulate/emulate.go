@@ -12,6 +12,7 @@
 package emulate
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -37,6 +38,7 @@ import (
 	"heddle/harness/internal/poll"
 	"heddle/harness/internal/units"
 	"heddle/harness/lab"
+	"heddle/harness/queues"
 	"heddle/harness/require"
 	"heddle/yarnclient"
 )
@@ -122,15 +124,19 @@ func (c *Cluster) start(ctx context.Context, described *config.Cluster, folder s
 	}
 	hosts := c.place(described)
 	var divided []byte
+	site := map[string]string{
+		"yarn.am.liveness-monitor.expiry-interval-ms": "600000",
+		"yarn.cluster.max-application-priority":       "100",
+	}
 	if m.Queues != "" {
 		if divided, err = os.ReadFile(m.Queues); err != nil {
 			return err
 		}
+		if f, err := queues.Read(bytes.NewReader(divided)); err == nil {
+			f.AddTo(site) // preemption is switched on in yarn-site.xml alone
+		}
 	}
-	c.manager, err = lab.NewManager(ctx, l, hosts, folder, string(divided), map[string]string{
-		"yarn.am.liveness-monitor.expiry-interval-ms": "600000",
-		"yarn.cluster.max-application-priority":       "100",
-	}, func(e lab.Event) { c.tell(e.What) })
+	c.manager, err = lab.NewManager(ctx, l, hosts, folder, string(divided), site, func(e lab.Event) { c.tell(e.What) })
 	if err != nil {
 		return err
 	}

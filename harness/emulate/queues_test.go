@@ -59,6 +59,7 @@ type queueJob struct {
 type queueRun struct {
 	UpMs, EndMs int64
 	Maps        []int64
+	Preempted   int // attempts
 }
 
 // drawFile draws a file of queues.
@@ -206,6 +207,13 @@ func emulateQueues(t *testing.T, f *queues.File, jobs []queueJob) []queueRun {
 		h, err := emulate.Files{Cluster: c}.ReadHistory(t.Context(), "", "job_"+strings.TrimPrefix(app.ID, "application_"))
 		mustDo(t, err)
 		runs[i].UpMs, runs[i].EndMs = h.Job.LaunchMs-h.Job.SubmitMs, h.Job.FinishMs-h.Job.SubmitMs
+		for _, task := range h.Job.Tasks {
+			for _, a := range task.Attempts {
+				if a.Error == traces.KilledByYARN {
+					runs[i].Preempted++
+				}
+			}
+		}
 		for _, task := range h.Job.Tasks[:len(jobs[i].Maps)] {
 			runs[i].Maps = append(runs[i].Maps, task.Attempts[0].StartMs-h.Job.SubmitMs)
 		}
@@ -285,6 +293,9 @@ func simulateQueues(t *testing.T, f *queues.File, jobs []queueJob) ([]queueRun, 
 	}
 	c.Source = source
 	c.Ended = func(e sim.AttemptEnd) {
+		if e.Outcome == traces.Killed {
+			runs[e.Job].Preempted++
+		}
 		if e.Kind == state.Map && e.Outcome == traces.Succeeded {
 			at := jobs[e.Job].AtMs
 			runs[e.Job].Maps = append(runs[e.Job].Maps, e.StartMs-at)

@@ -178,10 +178,13 @@ func (m *master) ended(id containerID, exit int64) {
 	}
 	delete(m.on, id)
 	if !a.over {
-		const aborted = -100
+		const aborted, preempted = -100, -102
 		why := fmt.Sprintf("its container ended with code %d", exit)
-		if exit == aborted {
+		switch exit {
+		case aborted:
 			why = traces.KilledWithNode
+		case preempted:
+			why = traces.KilledByYARN
 		}
 		m.lose(a, why, exit == aborted)
 	}

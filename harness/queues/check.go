@@ -188,6 +188,9 @@ func (f *File) listKeys() {
 		if strings.Contains(name, ".accessible-node-labels") && strings.TrimSpace(value) != "*" || last == "default-node-label-expression" {
 			why, does = "nodes have no labels", true
 		}
+		if !f.Preemption.Enabled && (strings.HasPrefix(name, monitor) || last == "disable_preemption") {
+			why, does = monitorSwitch+" is not true", true
+		}
 		switch {
 		case slices.Contains(harmless, last) || last == "acl_submit_applications" && strings.TrimSpace(value) == "*" ||
 			last == "enable" && strings.TrimSpace(value) == "false" || f.read[name] && !does:

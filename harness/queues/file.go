@@ -17,8 +17,30 @@ import (
 	"strings"
 )
 
-// Prefix begins the name of each key.
+// Prefix begins the name of each key, but for those of preemption.
 const Prefix = "yarn.scheduler.capacity."
+
+// The keys of preemption are YARN's in yarn-site.xml. A file may have them too.
+const (
+	monitorSwitch = "yarn.resourcemanager.scheduler.monitor.enable"
+	monitor       = "yarn.resourcemanager.monitor.capacity.preemption."
+)
+
+// Cut returns a property's name without Prefix, and whether it is a key of a file.
+func Cut(name string) (key string, ours bool) {
+	if name == monitorSwitch || strings.HasPrefix(name, monitor) {
+		return name, true
+	}
+	return strings.CutPrefix(name, Prefix)
+}
+
+// property returns the whole name of a key.
+func property(key string) string {
+	if _, whole := Cut(key); whole {
+		return key
+	}
+	return Prefix + key
+}
 
 // File is what a capacity-scheduler.xml says.
 type File struct {
@@ -103,7 +125,7 @@ func parseXML(text string) (map[string]string, error) {
 		if err := d.DecodeElement(&property, &start); err != nil {
 			return nil, err
 		}
-		name, ours := strings.CutPrefix(strings.TrimSpace(property.Name), Prefix)
+		name, ours := Cut(strings.TrimSpace(property.Name))
 		if !ours || final[name] {
 			continue
 		}
@@ -143,10 +165,10 @@ func (f *File) String() string {
 	return b.String()
 }
 
-// AddTo adds the file's keys, with Prefix, to YARN properties.
+// AddTo adds the file's keys, with their whole names, to YARN properties.
 func (f *File) AddTo(to map[string]string) {
 	for name, value := range f.keys {
-		to[Prefix+name] = value
+		to[property(name)] = value
 	}
 }
 
@@ -156,7 +178,7 @@ func (f *File) XML() string {
 	b.WriteString("<configuration>\n")
 	for _, name := range f.names {
 		b.WriteString("  <property><name>")
-		_ = xml.EscapeText(&b, []byte(Prefix+name)) // a strings.Builder takes all
+		_ = xml.EscapeText(&b, []byte(property(name))) // a strings.Builder takes all
 		b.WriteString("</name><value>")
 		_ = xml.EscapeText(&b, []byte(f.keys[name]))
 		b.WriteString("</value></property>\n")

@@ -112,7 +112,7 @@ func TestRead(t *testing.T) {
 		"queue-mappings: jobs go to the queue that they name",
 		"root.etl.accessible-node-labels: nodes have no labels",
 		"root.etl.acl_submit_applications: everybody may submit to each queue",
-		"root.etl.disable_preemption: the simulated scheduler knows nothing of it",
+		"root.etl.disable_preemption: yarn.resourcemanager.scheduler.monitor.enable is not true",
 		"root.gone.capacity: no queue of the file has this path",
 	}
 	if !slices.Equal(list, want) {

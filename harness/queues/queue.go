@@ -24,7 +24,18 @@ type Settings struct {
 	OffSwitchPerHeartbeat, PerHeartbeat int
 	MaxApplications                     int // of all queues together, divided by their capacities
 	Async                               bool
+	Preemption                          Preemption
 	perUser                             map[string]int // max-parallel-apps of users; "" is of those not named
+}
+
+// Preemption is how YARN takes containers from queues that use more than they are guaranteed.
+type Preemption struct {
+	Enabled, ObserveOnly bool
+	IntervalMs           int64   // between two rounds
+	WaitMs               int64   // from the choice of a container to its end
+	PerRound             float32 // share of the cluster that is chosen in a round at most
+	Ignored              float32 // share of its guarantee that a queue may use above it
+	Part                 float32 // of what a queue has too much, that is chosen in a round
 }
 
 // MaxParallelOf returns how many jobs of a user run at a time.
@@ -53,6 +64,7 @@ type Queue struct {
 	Fair, BySize          bool // its jobs go by what they use, by priority and submission otherwise
 	MaxApplications       int  // that it takes at a time; -1: by its share of Settings.MaxApplications
 	MaxParallel           int  // of its jobs that run at a time
+	NoPreemption          bool // no container of its jobs is taken for another queue
 
 	Labels       []string // node labels that its jobs may ask for; "*" is any
 	DefaultLabel string
@@ -123,7 +135,7 @@ func parse(keys map[string]string) (f *File, err error) {
 
 // fail refuses the file.
 func fail(key, format string, args ...any) {
-	panic(refused{fmt.Errorf("%s%s: %w", Prefix, key, fmt.Errorf(format, args...))})
+	panic(refused{fmt.Errorf("%s: %w", property(key), fmt.Errorf(format, args...))})
 }
 
 func (f *File) text(key, otherwise string) string {
@@ -236,6 +248,7 @@ func (f *File) settings() {
 	if f.Async = f.bool("schedule-asynchronously.enable", false); f.Async {
 		f.PerHeartbeat = 1 // each time that a node's turn comes
 	}
+	f.preemption()
 	const parallel = "max-parallel-apps"
 	f.perUser = map[string]int{"": f.int("user."+parallel, math.MaxInt32)}
 	for key, user := range f.under("user.") {
@@ -245,6 +258,16 @@ func (f *File) settings() {
 	}
 	if !f.bool("legacy-queue-mode.enabled", true) {
 		fail("legacy-queue-mode.enabled", "only true is simulated: capacities of one way a parent, adding up to 100 percent")
+	}
+}
+
+func (f *File) preemption() {
+	const interval, wait = 3000, 15_000
+	f.Preemption = Preemption{
+		Enabled: f.bool(monitorSwitch, false), ObserveOnly: f.bool(monitor+"observe_only", false),
+		IntervalMs: max(1, int64(f.int(monitor+"monitoring_interval", interval))), WaitMs: int64(f.int(monitor+"max_wait_before_kill", wait)),
+		PerRound: f.float(monitor+"total_preemption_per_round", 0.1), Ignored: f.float(monitor+"max_ignored_over_capacity", 0.1),
+		Part: f.float(monitor+"natural_termination_factor", 0.2),
 	}
 }
 
@@ -284,6 +307,7 @@ func (f *File) queue(parent *Queue, name string, depth int) *Queue {
 	for _, most := range []string{"maximum-allocation-mb", "maximum-allocation-vcores", "default-application-priority"} {
 		f.int(key(most), 0) // not simulated, but a number
 	}
+	q.NoPreemption = f.bool(key("disable_preemption"), parent != nil && parent.NoPreemption)
 	f.state(q)
 	f.weights(q)
 	for child := range strings.SplitSeq(names, ",") {

@@ -37,7 +37,7 @@ type Masters interface {
 //
 // Source. Hadoop 3.4.2 CapacityScheduler in legacy mode, held against a ResourceManager.
 //
-// Differs. Nodes have no labels, and nothing is preempted.
+// Differs. Nodes have no labels.
 type tree struct {
 	nearness
 	amounts
@@ -52,7 +52,9 @@ type tree struct {
 	since   uint64
 	changed []state.JobID
 	beat    heartbeatCount
-	booked  []booking // by node
+	booked  []booking        // by node
+	allowed state.Resource   // what a round of preemption may still choose
+	chosen  map[uint64]int64 // when containers were chosen, in ms, by Container.ID
 }
 
 // branch is a queue with what it uses.
@@ -77,6 +79,7 @@ type branch struct {
 	activeUsed   state.Resource // by users who wait for containers
 	activeWeight float32
 	activeUsers  int
+	claim
 }
 
 // treeUser is a user in a queue.
@@ -113,7 +116,7 @@ const (
 )
 
 func newTree(f *queues.File) *tree {
-	m := &tree{file: f, all: make([]*branch, len(f.Shares(state.Resource{})))}
+	m := &tree{file: f, all: make([]*branch, len(f.Shares(state.Resource{}))), chosen: map[uint64]int64{}}
 	m.nodeLocalityDelay, m.rackLocalityAdditionalDelay = f.NodeLocalityDelay, f.RackLocalityAdditionalDelay
 	m.rackLocalityFullReset, m.dominant = f.RackLocalityFullReset, f.Dominant
 	var plant func(q *queues.Queue, parent *branch) *branch

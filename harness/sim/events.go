@@ -238,7 +238,10 @@ func (s *Sim) tick(i uint32) {
 		s.load.average(s.attempts.list)
 	case i == clockSample:
 		s.load.sample(s.attempts.list)
-	case s.jobs.live > 0:
+	case s.jobs.live == 0:
+	case i == clockPreempt:
+		s.preempt()
+	default:
 		s.hears.ticker.Tick(s.view)
 	}
 	if s.jobs.live > 0 {

@@ -51,7 +51,7 @@ func (s *Sim) expire(n state.NodeID) {
 		j := &s.jobs.list[slot]
 		s.attempts.loseOutput(slot, n)
 		if j.amNode == n {
-			s.loseMaster(slot)
+			s.loseMaster(slot, traces.KilledWithOwner)
 		}
 	}
 	s.nodes.noteRoom(n)
@@ -79,15 +79,15 @@ func (s *Sim) cleanUp(n state.NodeID, times uint32) {
 const askAgainMs, giveUpMs = 10_000, 180_000
 
 // loseMaster starts a new ApplicationMaster for a job whose ApplicationMaster
-// was on a lost node. The new ApplicationMaster keeps the tasks that had
+// was on a lost node, or was preempted. The new ApplicationMaster keeps the tasks that had
 // succeeded, and asks again for containers for the other tasks.
-func (s *Sim) loseMaster(slot int32) {
+func (s *Sim) loseMaster(slot int32, why string) {
 	j := &s.jobs.list[slot]
 	s.masters.leave(j, true)
 	j.up = false
 	j.gen++ // a new generation: events that were scheduled for the lost ApplicationMaster are now ignored
 	j.beatSet, j.ended = false, false
-	s.attempts.killAll(slot, traces.KilledWithOwner, true)
+	s.attempts.killAll(slot, why, true)
 	s.containers.drop(j)
 	s.masters.unaskAll(j)
 	j.asked, j.unsent = 0, 0

@@ -84,9 +84,10 @@ type clock struct {
 
 // Kinds of clock.
 const (
-	clockLoad   = iota // steps of the load averages
-	clockSample        // samples of the nodes' load
-	clockModel         // ticks of a model that is a sched.Ticker
+	clockLoad    = iota // steps of the load averages
+	clockSample         // samples of the nodes' load
+	clockModel          // ticks of a model that is a sched.Ticker
+	clockPreempt        // rounds of a model that is a sched.Preempter
 	kindsOfClock
 )
 

@@ -90,6 +90,11 @@ func (am *masters) freeAtBeat(x reported) {
 	default:
 		am.state.Hold(x.node, x.job, x.size)
 	}
+	am.freeAfter(0, x)
+}
+
+// freeAfter has YARN hear of the end of a container with the first heartbeat of its node, and so many ms later.
+func (am *masters) freeAfter(ms int64, x reported) {
 	if am.Costs.NodeBeatMs == 0 {
 		am.free(x)
 		return
@@ -101,7 +106,7 @@ func (am *masters) freeAtBeat(x reported) {
 	} else {
 		am.ended = append(am.ended, x)
 	}
-	am.events.Push(am.nodes.reports(x.node), evFreed, i, 0)
+	am.events.Push(am.nodes.reports(x.node)+ms, evFreed, i, 0)
 }
 
 // free has YARN hear of the end of a container.

@@ -15,7 +15,7 @@
 // The same input, seed and model give the same schedule on any machine. Times
 // are whole milliseconds. The simulator leaves out JVM reuse and uberised jobs,
 // the load of NameNode and ResourceManager, spills and merges of maps,
-// preemption between queues, and re-replication after the loss of a DataNode.
+// and re-replication after the loss of a DataNode.
 //
 // Words:
 //
@@ -80,6 +80,7 @@ type Sim struct {
 	speculation speculation
 	offers      sched.Offers
 	process     sched.Process             // nil: the model is none
+	preempter   sched.Preempter           // nil: the model is none
 	carry       func(sched.Decision) bool // containers.carryOut
 	starvedTo   int64                     // up to when Result.StarvedMs counts
 }
