@@ -19,7 +19,7 @@ func drawPreemption(t *testing.T, seed uint64) (*queues.File, []queueJob) {
 	one := func(list ...string) string { return list[r.IntN(len(list))] }
 	const p = "yarn.resourcemanager.monitor.capacity.preemption."
 	text := "yarn.resourcemanager.scheduler.monitor.enable=true\nmaximum-am-resource-percent=0.5\n" + p + "monitoring_interval=1000\n" +
-		p + "max_wait_before_kill=" + one("2000", "4000") + "\n" + p + "natural_termination_factor=" + one("0.2", "0.5", "1") + "\n" +
+		p + "max_wait_before_kill=" + one("2500", "4500") + "\n" + p + "natural_termination_factor=" + one("0.2", "0.5", "1") + "\n" +
 		p + "total_preemption_per_round=" + one("0.1", "0.3", "1") + "\n" + p + "max_ignored_over_capacity=" + one("0", "0.1", "0.2") + "\n"
 	if r.IntN(3) == 0 {
 		text += "resource-calculator=org.apache.hadoop.yarn.util.resource.DominantResourceCalculator\n"
@@ -63,11 +63,22 @@ func TestPreemptionOracle(t *testing.T) {
 	if folder == "" {
 		folder, files = t.TempDir(), 1
 	}
+	seed := uint64(0)
 	for n := range files {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			f, jobs := drawPreemption(t, uint64(n))
-			simulated, err := simulateQueues(t, f, jobs)
-			mustDo(t, err)
+			var f *queues.File
+			var jobs []queueJob
+			var simulated []queueRun
+			for taken := 0; taken < 8; seed++ {
+				var err error
+				f, jobs = drawPreemption(t, seed)
+				simulated, err = simulateQueues(t, f, jobs)
+				mustDo(t, err)
+				taken = 0
+				for i := range simulated {
+					taken += simulated[i].Preempted
+				}
+			}
 			emulated := emulatedOnce(t, filepath.Join(folder, fmt.Sprintf("preempt-%d.json", n)), f, jobs)
 			for _, q := range f.Leaves() {
 				var real, ours int
