@@ -255,6 +255,9 @@ func (c *Config) decide(x *sim.Config, h *traces.Header) (err error) {
 // addJobs sets the jobs, and what happens to the nodes meanwhile.
 func (c *Config) addJobs(x *sim.Config, h *traces.Header) (err error) {
 	settings := recorded.Settings{Trace: c.Trace, Change: c.Change, Seed: c.Seed, After: c.After, KeepReads: c.CachePolicy == config.CacheLRU}
+	if p, ok := sched.As[sched.Preempter](x.Model); ok {
+		settings.Preempts = p.PreemptMs() > 0
+	}
 	if c.Modelled {
 		settings.Costs = modelled{c}
 	}
@@ -383,7 +386,7 @@ func (c *Config) scheduler() (sched.Model, error) {
 	if name == "capacity" && settings[queues.Prefix+"root.queues"] != "" {
 		var text strings.Builder
 		for _, key := range slices.Sorted(maps.Keys(settings)) {
-			if strings.HasPrefix(key, queues.Prefix) {
+			if _, ours := queues.Cut(key); ours {
 				text.WriteString(key + "=" + settings[key] + "\n")
 			}
 		}

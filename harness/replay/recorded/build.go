@@ -315,7 +315,7 @@ func (b *builder) finished(e *traces.AttemptFinished) {
 	if b.counted {
 		b.counts.add(a, a.End)
 	}
-	b.mishaps.ended(key.taskKey, life{a.Start, a.End, b.nodes[a.node], a.Outcome})
+	b.mishaps.ended(key.taskKey, life{a.Start, a.End, b.nodes[a.node], a.Outcome, strings.HasPrefix(e.Error, traces.KilledByYARN)})
 }
 
 // job returns the index of the job with this id; a new id gets a new index.

@@ -27,6 +27,8 @@ type Settings struct {
 	// KeepReads says that caches keep what maps read last, and not what was cached at
 	// the start.
 	KeepReads bool
+	// Preempts says that the model takes containers from jobs. What YARN took when they ran is then not repeated.
+	Preempts bool
 	// Costs, if not nil, sets what tasks take in place of the recorded durations.
 	// Tasks then have none of their recorded failures and speculative attempts.
 	Costs Costs

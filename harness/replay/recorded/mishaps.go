@@ -26,6 +26,7 @@ type life struct {
 	start, end traces.Time
 	node       traces.Node
 	outcome    traces.Outcome
+	preempted  bool
 }
 
 func (r *life) ms() float64 { return float64(r.end-r.start) / 1e6 }
@@ -111,6 +112,9 @@ func (m *Source) addPasts(j *Job, x *sim.Job) {
 		for i := range tasks {
 			kind := traces.TaskKind(k)
 			list := m.Trace.mishaps.tasks[taskKey{j.number, tasks[i].Index, kind}]
+			if m.Preempts {
+				list = slices.DeleteFunc(slices.Clone(list), func(r life) bool { return r.preempted })
+			}
 			won, fromLast := tasks[i].Won, false
 			if won != nil && kind == traces.Reduce {
 				fromLast = won.Start < last

@@ -1,6 +1,7 @@
 package recorded
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,7 +13,7 @@ import (
 func TestPasts(t *testing.T) {
 	const ok, failed, killed = traces.Succeeded, traces.Failed, traces.Killed
 	at := func(start, end int, how traces.Outcome) life {
-		return life{traces.Time(start) * 1e9, traces.Time(end) * 1e9, "n1", how}
+		return life{traces.Time(start) * 1e9, traces.Time(end) * 1e9, "n1", how, false}
 	}
 	m := mishaps{outages: []outage{{t: 100e9, node: "n1"}, {120e9, "n1", true}}}
 	for _, c := range []struct {
@@ -83,6 +84,30 @@ func TestPasts(t *testing.T) {
 	} {
 		if d := cmp.Diff(c.want, m.pasts(c.list, traces.Time(c.lastMapAt)*1e9, !c.lost, c.tolerated, c.fromLast)); d != "" {
 			t.Errorf("%s: want -, got +:\n%s", c.name, d)
+		}
+	}
+}
+
+// TestTaken has a model that takes containers itself not repeat what YARN took.
+func TestTaken(t *testing.T) {
+	first := traces.Attempt{Task: traces.Task{Job: "a"}}
+	again := traces.Attempt{Task: first.Task, Number: 1}
+	x, err := New("x", traces.Header{}, slices.Values([]traces.Event{
+		&traces.JobSubmitted{Job: "a", Maps: 1}, &traces.TaskScheduled{Task: first.Task},
+		&traces.AttemptStarted{T: 1e9, Attempt: first, Node: "n"},
+		&traces.AttemptFinished{T: 8e9, Attempt: first, Outcome: traces.Killed, Error: traces.KilledByYARN},
+		&traces.AttemptStarted{T: 9e9, Attempt: again, Node: "n"}, &traces.AttemptFinished{T: 20e9, Attempt: again, Outcome: traces.Succeeded},
+		&traces.JobFinished{T: 21e9, Job: "a", Outcome: traces.Succeeded},
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := sim.Past{Outcome: traces.Succeeded, Ms: 11_000}
+	for preempts, want := range map[bool][]sim.Past{true: {last}, false: {{Outcome: traces.Killed, Ms: 7000}, {Outcome: traces.Succeeded, Number: 1, Ms: 11_000}}} {
+		var j sim.Job
+		NewSource(Settings{Trace: x, Preempts: preempts}, &sim.Machines{}).addPasts(x.Jobs[0], &j)
+		if d := cmp.Diff(want, j.Pasts); d != "" {
+			t.Errorf("a model that takes containers: %v: want -, got +:\n%s", preempts, d)
 		}
 	}
 }

@@ -73,7 +73,7 @@ func TestAttempts(t *testing.T) {
 			delete(running, a)
 			want[i].End = at
 			if _, known := lives[a.Task]; known || how != traces.Succeeded {
-				lives[a.Task] = append(lives[a.Task], life{want[i].Start, at, "n", how})
+				lives[a.Task] = append(lives[a.Task], life{want[i].Start, at, "n", how, false})
 			}
 		}
 		x, err := New("x", traces.Header{}, slices.Values(events))
