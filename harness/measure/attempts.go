@@ -3,6 +3,7 @@ package measure
 import (
 	"cmp"
 	"math"
+	"strings"
 
 	"heddle/traces"
 )
@@ -92,10 +93,11 @@ func (c *Collector) finished(e *traces.AttemptFinished) {
 		j.FirstError = cmp.Or(j.FirstError, e.Error)
 		return
 	case traces.Killed:
-		j.Attempts.Killed++
+		lived := traces.Time(0)
 		if ran {
-			c.figures.KilledMs += ms(max(0, e.T-s.t))
+			lived = max(0, e.T-s.t)
 		}
+		c.killed(j, lived, strings.HasPrefix(e.Error, traces.KilledByYARN))
 		return
 	case traces.Unfinished:
 		return
@@ -136,6 +138,16 @@ func (c *Collector) finished(e *traces.AttemptFinished) {
 		return
 	}
 	c.reduced(j, live, s, e)
+}
+
+// killed counts an attempt that was killed.
+func (c *Collector) killed(j *Job, lived traces.Time, preempted bool) {
+	j.Attempts.Killed++
+	c.figures.KilledMs += ms(lived)
+	if preempted {
+		j.Preempted++
+		j.PreemptedMs += ms(lived)
+	}
 }
 
 // hash returns the schedule digest of one attempt.

@@ -229,10 +229,13 @@ type Job struct {
 	CompletionMs float64 `json:"completionMs"`
 	// DeadlineMs is how long after its submission the job should have ended, in
 	// ms; 0 if it has no deadline.
-	DeadlineMs    int64         `json:"deadlineMs,omitempty"`
-	Maps          int           `json:"maps"`
-	Reduces       int           `json:"reduces"`
-	Attempts      Attempts      `json:"attempts"`
+	DeadlineMs int64    `json:"deadlineMs,omitempty"`
+	Maps       int      `json:"maps"`
+	Reduces    int      `json:"reduces"`
+	Attempts   Attempts `json:"attempts"`
+	// Preempted counts attempts whose container YARN took for others, PreemptedMs is how long they ran.
+	Preempted     int           `json:"preempted,omitempty"`
+	PreemptedMs   float64       `json:"preemptedMs,omitempty"`
 	SplitLocality SplitLocality `json:"splitLocality"`
 	Bytes         Bytes         `json:"bytes"`
 	// Records are the numbers of records that the job's successful attempts

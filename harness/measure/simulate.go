@@ -74,10 +74,11 @@ func (s *simulation) attemptEnded(e sim.AttemptEnd) {
 		j.Attempts.Failed++
 		return
 	case traces.Killed:
-		j.Attempts.Killed++
+		lived := traces.Time(0)
 		if e.Launched {
-			s.figures.KilledMs += ms(ended - began)
+			lived = ended - began
 		}
+		s.killed(j, lived, e.Preempted)
 		return
 	}
 	j.Attempts.OK++

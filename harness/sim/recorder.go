@@ -182,7 +182,7 @@ func (r *recorder) attemptEnded(a *attempt, x *rest, how traces.Outcome, why str
 		r.attemptFinished(a, x, how, why, launched)
 	}
 	if r.ended != nil {
-		r.report(a, x, how, launched)
+		r.report(a, x, how, why, launched)
 	}
 }
 
@@ -225,11 +225,11 @@ func (r *recorder) taskFailed(a *attempt) {
 }
 
 // report passes the end of an attempt to Config.Ended.
-func (r *recorder) report(a *attempt, x *rest, how traces.Outcome, launched bool) {
+func (r *recorder) report(a *attempt, x *rest, how traces.Outcome, why string, launched bool) {
 	j := &r.jobs.list[a.job]
 	w := j.workOf(a.kind, a.task)
 	e := AttemptEnd{
-		Job: int32(j.id), Kind: a.kind, Outcome: how, Launched: launched, Level: a.level, Split: a.split, Node: a.node,
+		Job: int32(j.id), Kind: a.kind, Outcome: how, Launched: launched, Preempted: why == traces.KilledByYARN, Level: a.level, Split: a.split, Node: a.node,
 		StartMs: a.startMs, EndMs: r.events.Now, UpMs: j.amUpMs, InputBytes: w.InputBytes, OutputBytes: w.OutputBytes,
 	}
 	switch {

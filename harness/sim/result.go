@@ -53,6 +53,7 @@ type AttemptEnd struct {
 	Kind         state.Kind
 	Outcome      traces.Outcome
 	Launched     bool
+	Preempted    bool        // it is Killed because YARN took its container
 	Level, Split state.Level // how near a map was to its input: Level by replicas and cached copies, Split by the hosts in the input split
 	Node         state.NodeID
 	// StartMs is the attempt's launch time; it means nothing if Launched is false,

@@ -167,6 +167,10 @@ func (r *Report) Doc(basis doc.Doc) doc.Doc {
 
 // how says where the intervals are from.
 func (r *Report) how() string {
+	preempted := "nothing is preempted"
+	if all := r.Groups[0]; all.Old.Preempted+all.New.Preempted > 0 {
+		preempted = "or their containers are preempted, and the tasks run again: what these attempts had done is lost"
+	}
 	text := fmt.Sprintf("Each of %s is simulated under both files with the same seed (%s), and compared with itself. Intervals are of %s "+
 		"of %.4g h: how much the difference would be in other such times. Jobs of one block depend on each other; what carries over to the "+
 		"next block widens the interval (jackknife of blocks, adjusted for the correlation of neighbours). All queues of a table, and all "+
@@ -175,9 +179,9 @@ func (r *Report) how() string {
 		"of 100 cases; %s: in fewer than 5; %s: in more, or too few jobs to tell. A percentile has an interval if %d jobs are beyond it, of "+
 		"several blocks; nothing has one where jobs that last longer than half a block have a tenth of the time, as in a backlog. Slowdown is "+
 		"completion by the job's mean time without the wait, of both files, as %d s or more. Killed attempts are reduces that end so that "+
-		"maps of their jobs can run; nothing is preempted.",
+		"maps of their jobs can run; %s.",
 		printable.Count(r.Jobs, "job"), printable.Count(r.Seeds, "seed"), printable.Count(r.Blocks, "block"), r.BlockHours,
-		compare.Shown, compare.JustShown, compare.CannotTell, beyond, shortRun)
+		compare.Shown, compare.JustShown, compare.CannotTell, beyond, shortRun, preempted)
 	if !r.LeftOut.Known() {
 		text += fmt.Sprintf(" %s: chance does not explain it, but the jobs had less than %d %% of the cluster's container-hours, or it is not "+
 			"known how much.", InHistories, mostlyHeld)

@@ -84,7 +84,9 @@ type Totals struct {
 	NotSucceeded float64 `json:"notSucceeded"`
 	Missed       float64 `json:"missed,omitempty"`
 	Killed       float64 `json:"killedAttempts"`
-	UsedPct      float64 `json:"usedPct"` // of the memory of all nodes, from the first submission to the last end
+	Preempted    float64 `json:"preempted,omitempty"`      // of Killed, those whose container YARN took for others
+	LostHours    float64 `json:"preemptedHours,omitempty"` // container-hours of these
+	UsedPct      float64 `json:"usedPct"`                  // of the memory of all nodes, from the first submission to the last end
 }
 
 // Change is how a property of the jobs of a group changes, of those that succeed under both.
@@ -111,11 +113,11 @@ type Part struct {
 }
 
 // counts are the counts, in the order of counted.
-func (t *Totals) counts() [4]*float64 {
-	return [...]*float64{&t.Refused, &t.NotSucceeded, &t.Missed, &t.Killed}
+func (t *Totals) counts() [6]*float64 {
+	return [...]*float64{&t.Refused, &t.NotSucceeded, &t.Missed, &t.Killed, &t.Preempted, &t.LostHours}
 }
 
-var counted = []string{"refused", "not succeeded", "missed limits", "killed attempts"}
+var counted = []string{"refused", "not succeeded", "missed limits", "killed attempts", "preempted", "container-hours lost"}
 
 // difference returns the new value minus the old one.
 func (p *Part) difference() float64 { return float64(p.New - p.Old) }
@@ -262,6 +264,8 @@ func (g *Group) add(p pair, a, b *measure.Job) {
 		t := []*Totals{&g.Old, &g.New}[i]
 		g.used[i] += float64(j.UsedMiBMs)
 		t.Killed += float64(j.Attempts.Killed)
+		t.Preempted += float64(j.Preempted)
+		t.LostHours += j.PreemptedMs / 3_600_000
 		if why := j.Diagnostics(); why != "" {
 			t.Refused++
 			if i == 1 && !slices.Contains(g.Refusals, why) && len(g.Refusals) < mostRefusals {

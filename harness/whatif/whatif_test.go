@@ -10,6 +10,7 @@ import (
 
 	"heddle/harness/compare"
 	"heddle/harness/config"
+	"heddle/harness/doc"
 	"heddle/harness/measure"
 	"heddle/harness/queues"
 	"heddle/harness/replay"
@@ -146,6 +147,32 @@ func TestByHand(t *testing.T) {
 	for _, part := range r.Doc(nil) {
 		if part == nil {
 			t.Error("an empty part of the document")
+		}
+	}
+}
+
+// TestPreempted lets etl have all of the cluster, and the job of adhoc take back what it is guaranteed: its master's
+// container and its map's, each for one of etl that runs for 75 to 90 s and then again.
+func TestPreempted(t *testing.T) {
+	x := week(t)
+	whole := append(slices.Clone(half), "root.etl.maximum-capacity=100")
+	r := compared(t, x, sideOf(t, x, "old.xml", whole, recorded.Change{}, 1),
+		sideOf(t, x, "new.xml", append(whole, "yarn.resourcemanager.scheduler.monitor.enable=true"), recorded.Change{}, 1), Cluster{OthersPct: 0})
+	etl, adhoc := group(t, r, measure.ByQueue, "etl"), group(t, r, measure.ByQueue, "adhoc")
+	if etl.New.Preempted == 0 || etl.New.Preempted != etl.New.Killed || adhoc.New.Preempted+etl.Old.Preempted > 0 {
+		t.Errorf("preempted: %+v of etl, %+v of adhoc, %+v of etl before; want some of etl alone, and of the new file", etl.New, adhoc.New, etl.Old)
+	}
+	t.Logf("%+v %+v", etl.New, adhoc.New)
+	if s := 3600 * etl.New.LostHours / etl.New.Preempted; s < 60 || s > 120 {
+		t.Errorf("a preempted container had run for %v s, want 75 to 90", s)
+	}
+	var text strings.Builder
+	if err := doc.WriteMarkdown(&text, r.Doc(nil)); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"new preempted", "new container-hours lost", "or their containers are preempted"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("the report has no %q", want)
 		}
 	}
 }
