@@ -3,6 +3,7 @@ package doctor
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"heddle/harness/doc"
 	"heddle/harness/queues"
@@ -47,7 +48,25 @@ func ExamineQueues(f *queues.File, err error) *Queues {
 			}
 		}
 	}
+	r.preemption(f)
 	return r
+}
+
+// preemption says why nothing is preempted though the file switches it on.
+func (r *Queues) preemption(f *queues.File) {
+	const key = "yarn.resourcemanager.monitor.capacity.preemption."
+	add := func(key, says string) {
+		r.Findings = append(r.Findings, Finding{"root", key, "nothing is preempted: " + says})
+	}
+	switch p := &f.Preemption; {
+	case !p.Enabled:
+	case p.ObserveOnly:
+		add(key+"observe_only", "the ResourceManager only logs what it would take")
+	case p.PerRound <= 0:
+		add(key+"total_preemption_per_round", "a round may take no part of the cluster")
+	case !slices.ContainsFunc(f.Leaves(), func(q *queues.Queue) bool { return !q.NoPreemption }):
+		add("root.disable_preemption", "it is disabled for all queues")
+	}
 }
 
 type adds func(key, format string, args ...any)
