@@ -348,7 +348,7 @@ func newPair(m metric, as, bs []trial, w *warnings) (Pair, stats.Comparison) {
 	}
 	w.from(both, c.Warnings)
 	p.Runs = c.N
-	p.PAlone, p.PRanks = Number(c.P), Number(ranks(valuesOf(m, as), valuesOf(m, bs)).P)
+	p.PAlone, p.PRanks = Number(c.P), Number(ranks(valuesOf(m, as), valuesOf(m, bs)))
 	p.DiffPct, p.CI95PctAlone = m.inPercent(c)
 	if p.Paired {
 		for i := range as {

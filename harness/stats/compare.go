@@ -248,36 +248,20 @@ func notPositive(n int) Comparison {
 	return c
 }
 
-// Test is the result of a rank test (MannWhitney or Wilcoxon).
-type Test struct {
-	// Statistic is the number on which the test is based. For MannWhitney it is
-	// U of sample a. For Wilcoxon it is the sum of the ranks of the pairs in
-	// which b is larger.
-	Statistic float64
-	// P is the test's two-sided p-value; NaN if there are too few values to say anything.
-	P        float64
-	Warnings []string
-}
-
 // MannWhitney tests whether the unpaired samples a and b come from the same
-// distribution. The p-value is exact for samples of up to 50 values. With ties
-// (equal values) it is exact up to 25 values.
-func MannWhitney(a, b []float64) Test {
+// distribution, and returns the two-sided p-value; NaN if there are too few values to say
+// anything. It is exact for samples of up to 50 values. With ties (equal values) it is
+// exact up to 25 values.
+func MannWhitney(a, b []float64) float64 {
 	for _, xs := range [][]float64{a, b} {
-		if e, ok := usable(xs, 1); !ok {
-			return Test{math.NaN(), math.NaN(), e.Warnings}
+		if _, ok := usable(xs, 1); !ok {
+			return math.NaN()
 		}
 	}
-	t := Test{Statistic: (cliffsDelta(b, a) + 1) / 2 * float64(len(a)*len(b))}
 	sample := func(xs []float64) *benchmath.Sample {
 		return benchmath.NewSample(slices.Clone(xs), &benchmath.DefaultThresholds)
 	}
-	c := benchmath.AssumeNothing.Compare(sample(a), sample(b))
-	t.P = c.P
-	for _, w := range c.Warnings {
-		t.Warnings = append(t.Warnings, w.Error())
-	}
-	return t
+	return benchmath.AssumeNothing.Compare(sample(a), sample(b)).P
 }
 
 // cliffsDelta says how often values of b are larger than values of a. It takes

@@ -2,7 +2,6 @@ package stats
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 )
@@ -12,15 +11,16 @@ import (
 // near enough.
 const exactPairs = 100
 
-// Wilcoxon tests by signed ranks whether the values of pairs a[i], b[i] differ.
+// Wilcoxon tests by signed ranks whether the values of pairs a[i], b[i] differ,
+// and returns the two-sided p-value; NaN if there are too few values to say anything.
 // It assumes that the differences are symmetric about their centre. Pairs with
 // equal values are left out, and differences of equal size get the mean of
 // their ranks. The p-value is exact even then. It is the share of all ways to
 // give the differences signs for which the rank sum is at least as far from the
 // middle.
-func Wilcoxon(a, b []float64) Test {
-	if c, ok := usablePairs(a, b); !ok {
-		return Test{math.NaN(), math.NaN(), c.Warnings}
+func Wilcoxon(a, b []float64) float64 {
+	if _, ok := usablePairs(a, b); !ok {
+		return math.NaN()
 	}
 	var d []float64
 	for i := range a {
@@ -29,7 +29,7 @@ func Wilcoxon(a, b []float64) Test {
 		}
 	}
 	if len(d) == 0 {
-		return Test{0, 1, []string{"no pair differs"}}
+		return 1
 	}
 	slices.SortFunc(d, func(x, y float64) int { return cmp.Compare(math.Abs(x), math.Abs(y)) })
 	// The ranks are multiplied by 2, so that the mean of two neighbouring ranks
@@ -49,12 +49,7 @@ func Wilcoxon(a, b []float64) Test {
 		}
 		i = j
 	}
-	t := Test{Statistic: float64(plus) / 2, P: signsP(double, plus)}
-	if t.P > 1-Level && len(d) < MinRanks {
-		t.Warnings = append(t.Warnings, fmt.Sprintf("need at least %d pairs that differ to tell a difference by ranks, have %d", MinRanks,
-			len(d)))
-	}
-	return t
+	return signsP(double, plus)
 }
 
 // signsP returns the p-value of the sum of the positive ranks, plus. It
@@ -104,15 +99,14 @@ type Drift struct {
 	// Change is how much the values changed from the first to the last
 	// measurement, divided by their median. It is computed from the median of
 	// the slopes between all pairs of measurements (Theil and Sen).
-	Change   float64
-	Warnings []string
+	Change float64
 }
 
 // DriftOf tests whether the values xs, in the order in which they were
 // measured, rise or fall.
 func DriftOf(xs []float64) Drift {
-	if e, ok := usable(xs, 4); !ok {
-		return Drift{math.NaN(), math.NaN(), e.Warnings}
+	if _, ok := usable(xs, 4); !ok {
+		return Drift{math.NaN(), math.NaN()}
 	}
 	n := len(xs)
 	var slopes []float64

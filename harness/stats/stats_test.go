@@ -70,14 +70,8 @@ func TestPublished(t *testing.T) {
 	interval(t, "Welch", c.Estimate, 1.58, -0.2054832, 3.3654832, 1e-6)
 	near(t, "Welch, p", c.P, 0.07939, 1e-5)
 
-	u := MannWhitney(early, term)
-	near(t, "Mann-Whitney U", u.Statistic, 50-35, 0)
-	near(t, "Mann-Whitney p", u.P, 2*0.1272, 1e-4)
-	near(t, "Mann-Whitney U, swapped", MannWhitney(term, early).Statistic, 35, 0)
-
-	w := Wilcoxon(after, before)
-	near(t, "Wilcoxon V", w.Statistic, 40, 0)
-	near(t, "Wilcoxon p", w.P, 2*0.01953, 2e-5)
+	near(t, "Mann-Whitney p", MannWhitney(early, term), 2*0.1272, 1e-4)
+	near(t, "Wilcoxon p", Wilcoxon(after, before), 2*0.01953, 2e-5)
 
 	// 2U/mn - 1.
 	near(t, "Cliff's delta", cliffsDelta(early, term), 2*35.0/50-1, 1e-12)
@@ -163,7 +157,7 @@ func TestWilcoxonCountsSigns(t *testing.T) {
 			b[i] = float64(random.IntN(9) - 4) // with ties, and pairs that do not differ
 		}
 		got := Wilcoxon(a, b)
-		near(t, "Wilcoxon", got.P, bruteSigns(b), 1e-12)
+		near(t, "Wilcoxon", got, bruteSigns(b), 1e-12)
 	}
 }
 
@@ -210,8 +204,8 @@ func TestDrift(t *testing.T) {
 	// 3 of 4! orders have one falling pair.
 	near(t, "p of 1 exchange", DriftOf([]float64{1, 2, 4, 3}).P, 2*4.0/24, 1e-12)
 	near(t, "p of equal", DriftOf([]float64{2, 2, 2, 2}).P, 1, 0)
-	if d := DriftOf([]float64{1, 2, 3}); !math.IsNaN(d.P) || len(d.Warnings) == 0 {
-		t.Errorf("3 measurements: %+v, want no answer and a warning", d)
+	if d := DriftOf([]float64{1, 2, 3}); !math.IsNaN(d.P) {
+		t.Errorf("3 measurements: %+v, want no answer", d)
 	}
 	warm := []float64{50, 40, 20, 10, 11, 9, 10, 11, 9, 10, 10, 11}
 	if skip := WarmUp(warm); skip != 3 {
@@ -237,9 +231,9 @@ func TestTooLittle(t *testing.T) {
 				t.Errorf("%s of %v is bounded: %+v", name, xs, e)
 			}
 		}
-		for name, test := range map[string]Test{"Mann-Whitney": MannWhitney(xs, xs), "Wilcoxon": Wilcoxon(xs, xs)} {
-			if len(test.Warnings) == 0 {
-				t.Errorf("%s of %v has no warning", name, xs)
+		for name, p := range map[string]float64{"Mann-Whitney": MannWhitney(xs, xs), "Wilcoxon": Wilcoxon(xs, xs)} {
+			if p < 1 {
+				t.Errorf("%s of %v and itself: p is %v", name, xs, p)
 			}
 		}
 		WarmUp(xs)
