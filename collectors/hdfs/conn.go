@@ -43,7 +43,7 @@ func (c *Client) open(ctx context.Context, address string) (*ipc.Conn, error) {
 		nc.Close()
 		return nil, err
 	}
-	return ipc.Open(ctx, nc, address, hello, func(h *hdfspb.ResponseHeader) error { return remoteError("connect", address, h) })
+	return ipc.Open(ctx, nc, address, hello, func(h *hdfspb.ResponseHeader) error { return remoteError(address, h) })
 }
 
 // unmarshal decodes the bytes of an answer into resp. It refuses an answer with

@@ -48,7 +48,7 @@ func FuzzReadReply(f *testing.F) {
 			t.Fatalf("header %v, body of %d bytes from %d", header, len(body), len(frame))
 		}
 		// What follows in a call must stand whatever the message holds.
-		_ = remoteError("m", "a:1", header).Error()
+		_ = remoteError("a:1", header).Error()
 		for _, m := range []proto.Message{&hdfspb.GetListingResponse{}, &hdfspb.ListCachePoolsResponse{}} {
 			if unmarshal(body, m) != nil {
 				continue

@@ -28,9 +28,7 @@ var (
 // matches it with fs.ErrNotExist, fs.ErrPermission, fs.ErrExist, fs.ErrInvalid,
 // ErrUnavailable or ErrSecure.
 type RemoteError struct {
-	// Method is the name of the RPC method that was called. NameNode is the
-	// address of the NameNode that answered.
-	Method, NameNode string
+	NameNode string // address of the NameNode that answered
 	// Class is the Java class of the exception. Message is the exception's text
 	// without the stack trace.
 	Class, Message string
@@ -126,13 +124,12 @@ func shortened(text string) string {
 	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
-func remoteError(method, nameNode string, h *hdfspb.ResponseHeader) *RemoteError {
+func remoteError(nameNode string, h *hdfspb.ResponseHeader) *RemoteError {
 	message := h.GetErrorMessage()
 	if i := strings.Index(message, "\n\tat "); i >= 0 {
 		message = message[:i]
 	}
 	return &RemoteError{
-		Method:   method,
 		NameNode: nameNode,
 		Class:    h.GetExceptionClass(),
 		Message:  shortened(strings.TrimSpace(message)),

@@ -156,7 +156,7 @@ func (c *Client) exchange(ctx context.Context, cn *ipc.Conn, id int32, method st
 		return r, fmt.Errorf("NameNode %s: %w", cn.Address, err)
 	}
 	if r.Header.GetStatus() != hdfspb.ResponseHeader_SUCCESS {
-		return r, remoteError(method, cn.Address, r.Header)
+		return r, remoteError(cn.Address, r.Header)
 	}
 	c.answered.Store(true)
 	return r, nil
@@ -230,8 +230,7 @@ func (c *Client) openActive(ctx context.Context, address string) (*ipc.Conn, err
 	}
 	if err == nil && resp.GetState() != hdfspb.GetHAServiceStateResponse_ACTIVE {
 		err = &RemoteError{
-			Method: "getHAServiceState", NameNode: address,
-			Class: "org.apache.hadoop.ipc.StandbyException", Message: "state is " + resp.GetState().String(),
+			NameNode: address, Class: "org.apache.hadoop.ipc.StandbyException", Message: "state is " + resp.GetState().String(),
 		}
 	}
 	if err != nil {

@@ -59,9 +59,6 @@ type Replica struct {
 	// Host is the DataNode's name as Hadoop prints it, IP its address, and Rack
 	// its network location, such as "/rack1".
 	Host, IP, Rack string
-	// Storage is the replica's storage type: DISK, SSD, ARCHIVE, RAM_DISK,
-	// PROVIDED or NVDIMM. It is empty if the NameNode reports another type.
-	Storage string
 	// Cached is true if the DataNode has the block in its HDFS cache as well as
 	// on disk.
 	Cached bool
@@ -194,12 +191,9 @@ func replicasOf(l *hdfspb.LocatedBlock) []Replica {
 			Host: shared(n.GetId().GetHostName()),
 			IP:   shared(n.GetId().GetIpAddr()),
 			Rack: shared(n.GetLocation()),
-			// A NameNode's answer may have fewer values in its lists IsCached and
-			// StorageTypes than it has replicas, so the lengths are checked.
+			// A NameNode's answer may have fewer values in its list IsCached than
+			// it has replicas, so the length is checked.
 			Cached: i < len(l.IsCached) && l.IsCached[i],
-		}
-		if i < len(l.StorageTypes) {
-			replicas[i].Storage = storageName(l.StorageTypes[i])
 		}
 	}
 	// The NameNode sorts replicas by their distance to this client, and those at
@@ -209,13 +203,6 @@ func replicasOf(l *hdfspb.LocatedBlock) []Replica {
 		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.IP, b.IP))
 	})
 	return replicas
-}
-
-func storageName(t hdfspb.StorageType) string {
-	if name, ok := hdfspb.StorageType_name[int32(t)]; ok && t != hdfspb.StorageType_STORAGE_UNKNOWN {
-		return name
-	}
-	return ""
 }
 
 // shared returns the same copy of a string for all equal strings. This saves

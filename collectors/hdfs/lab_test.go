@@ -195,8 +195,8 @@ func compareWithWebHDFS(t *testing.T, c *Client, name string) {
 	resp := must(http.Get(u))
 	defer resp.Body.Close()
 	type location struct {
-		Offset, Length                                         int64
-		Hosts, CachedHosts, Names, TopologyPaths, StorageTypes []string
+		Offset, Length                           int64
+		Hosts, CachedHosts, Names, TopologyPaths []string
 	}
 	var answer struct {
 		BlockLocations struct{ BlockLocation []location }
@@ -214,7 +214,6 @@ func compareWithWebHDFS(t *testing.T, c *Client, name string) {
 				l.Hosts = append(l.Hosts, r.Host)
 				l.Names = append(l.Names, r.IP+":9866")
 				l.TopologyPaths = append(l.TopologyPaths, r.Rack+"/"+r.IP+":9866")
-				l.StorageTypes = append(l.StorageTypes, r.Storage)
 				if r.Cached {
 					l.CachedHosts = append(l.CachedHosts, r.Host)
 				}
@@ -235,11 +234,8 @@ func TestLabDataNodes(t *testing.T) {
 		t.Fatalf("%v, %v", nodes, err)
 	}
 	for _, n := range nodes {
-		if n.UUID == "" || n.Host == "" || n.Rack == "" || n.Port == 0 || n.State != "NORMAL" || n.Capacity <= n.Used || n.CacheCapacity == 0 {
+		if n.UUID == "" || n.Host == "" || n.Port == 0 || n.Capacity <= n.Remaining || n.CacheCapacity == 0 {
 			t.Errorf("%+v", n)
-		}
-		if n.Live && time.Since(n.Updated).Abs() > time.Minute {
-			t.Errorf("%s is live and was last heard of at %v", n.Host, n.Updated)
 		}
 	}
 	nobody := must(New(Options{NameNodes: c.options.NameNodes, User: "nobody"}))
@@ -257,7 +253,7 @@ func TestLabWrongPorts(t *testing.T) {
 	for name, address := range map[string]string{
 		"NameNode web":        net.JoinHostPort(host, "9870"),
 		"ResourceManager RPC": net.JoinHostPort(host, "8032"),
-		"DataNode transfer":   net.JoinHostPort(nodes[0].IP, strconv.Itoa(nodes[0].Port)),
+		"DataNode transfer":   net.JoinHostPort(nodes[0].Host, strconv.Itoa(nodes[0].Port)),
 		"nothing":             net.JoinHostPort(host, "1"),
 	} {
 		_, err := clientOf(t, address).Stat(t.Context(), "/")

@@ -115,8 +115,7 @@ func located(n int) *hdfspb.LocatedBlocks {
 				{Id: &hdfspb.DatanodeID{HostName: "n1", IpAddr: "10.0.0.1"}, Location: "/r1"},
 				{Id: &hdfspb.DatanodeID{HostName: "n3", IpAddr: "10.0.0.3"}, Location: "/r2"},
 			},
-			IsCached:     []bool{true, false},
-			StorageTypes: []hdfspb.StorageType{hdfspb.StorageType_SSD, hdfspb.StorageType_DISK, 99},
+			IsCached: []bool{true, false},
 		})
 	}
 	return l
@@ -139,8 +138,8 @@ func TestBlock(t *testing.T) {
 			want := []Block{{
 				ID: 1000, Offset: 0, Length: 100,
 				Replicas: []Replica{
-					{Host: "n1", IP: "10.0.0.1", Rack: "/r1", Storage: "DISK"},
-					{Host: "n2", IP: "10.0.0.2", Rack: "/r2", Storage: "SSD", Cached: true},
+					{Host: "n1", IP: "10.0.0.1", Rack: "/r1"},
+					{Host: "n2", IP: "10.0.0.2", Rack: "/r2", Cached: true},
 					{Host: "n3", IP: "10.0.0.3", Rack: "/r2"},
 				},
 			}}

@@ -7,32 +7,23 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"time"
 
 	"heddle/collectors/hdfs/internal/hdfspb"
 )
 
 // DataNode is an HDFS DataNode as the NameNode describes it.
 type DataNode struct {
-	// UUID identifies the DataNode for ever. Host, IP, Rack and Port say where
-	// it is; Port is for data transfer.
-	UUID, Host, IP, Rack string
-	Port                 int
+	// UUID identifies the DataNode for ever. Host and Port say where it is;
+	// Port is for data transfer.
+	UUID, Host string
+	Port       int
 	// Live is false if the NameNode has missed the DataNode's heartbeats for
 	// too long.
 	Live bool
-	// State is the DataNode's administrative state: NORMAL,
-	// DECOMMISSION_INPROGRESS, DECOMMISSIONED, ENTERING_MAINTENANCE or
-	// IN_MAINTENANCE.
-	State string
-	// Capacity, Used and Remaining are bytes on the DataNode's disks.
-	Capacity, Used, Remaining int64
+	// Capacity and Remaining are bytes on the DataNode's disks.
+	Capacity, Remaining int64
 	// CacheCapacity and CacheUsed are bytes of the DataNode's HDFS cache.
 	CacheCapacity, CacheUsed int64
-	// Blocks is the number of replicas that the DataNode stores.
-	Blocks int
-	// Updated is the time of the DataNode's last heartbeat.
-	Updated time.Time
 }
 
 // DataNodes returns all DataNodes of the cluster, sorted by host. It returns
@@ -68,17 +59,11 @@ func dataNodeOf(n *hdfspb.DatanodeInfo, live bool) DataNode {
 	return DataNode{
 		UUID:          n.GetId().GetDatanodeUuid(),
 		Host:          n.GetId().GetHostName(),
-		IP:            n.GetId().GetIpAddr(),
-		Rack:          n.Location,
 		Port:          int(n.GetId().GetXferPort()),
 		Live:          live,
-		State:         n.AdminState.String(),
 		Capacity:      int64(n.Capacity),
-		Used:          int64(n.DfsUsed),
 		Remaining:     int64(n.Remaining),
 		CacheCapacity: int64(n.CacheCapacity),
 		CacheUsed:     int64(n.CacheUsed),
-		Blocks:        int(n.NumBlocks),
-		Updated:       time.UnixMilli(int64(n.LastUpdate)),
 	}
 }

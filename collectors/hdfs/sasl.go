@@ -271,7 +271,7 @@ func (s *saslConn) receive() (*hdfspb.Sasl, error) {
 		return nil, &ipc.ProtocolError{What: "answer not understood: " + err.Error()}
 	}
 	if header.GetStatus() != hdfspb.ResponseHeader_SUCCESS {
-		return nil, remoteError("connect", s.address, header)
+		return nil, remoteError(s.address, header)
 	}
 	if int32(header.GetCallId()) != ipc.SASLCall {
 		return nil, &ipc.ProtocolError{What: fmt.Sprintf("answered call %d where it has to prove who it is", int32(header.GetCallId()))}

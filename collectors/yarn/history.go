@@ -18,7 +18,6 @@ import (
 // ApplicationMaster wrote it to HDFS.
 type History struct {
 	Name    string // name of the history file, JOBID-….jhist
-	Folder  string // HDFS folder that contains the history file
 	Events  []byte // content of the .jhist file, which has the job's events
 	ConfXML []byte // content of JOBID_conf.xml; nil if the file is gone
 	// Job is what the events say, if there is no file of them.
@@ -116,7 +115,7 @@ func readHistoryIn(ctx context.Context, c *hdfs.Client, folder, job string) (His
 	if err != nil {
 		return History{}, fmt.Errorf("read history of %s: %w", job, err)
 	}
-	h := History{Folder: folder}
+	var h History
 	for _, name := range names {
 		switch {
 		case isHistory(name, job):

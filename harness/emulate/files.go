@@ -29,7 +29,7 @@ func (Files) Find(context.Context) error { return nil }
 func (f Files) DataNodes(context.Context) ([]hdfs.DataNode, error) {
 	list := make([]hdfs.DataNode, 0, len(f.Nodes))
 	for _, n := range f.Nodes {
-		list = append(list, hdfs.DataNode{Host: n.Host, Rack: n.Rack, Live: true, State: "NORMAL"})
+		list = append(list, hdfs.DataNode{Host: n.Host, Live: true})
 	}
 	return list, nil
 }
@@ -54,7 +54,7 @@ func (f Files) Place(events []traces.Event) {
 				at[e.Block] = x
 			}
 			b := &f.blocks[x.path][x.i]
-			r := hdfs.Replica{Host: string(e.Node), Storage: "DISK"}
+			r := hdfs.Replica{Host: string(e.Node)}
 			if n := f.byHost[r.Host]; n != nil {
 				r.Rack = n.Rack
 			}

@@ -51,7 +51,6 @@ func status(name string, f hdfs.File) *hdfspb.FileStatus {
 		for _, r := range b.Replicas {
 			located.Locs = append(located.Locs, &hdfspb.DatanodeInfo{Location: r.Rack, Id: &hdfspb.DatanodeID{HostName: r.Host, IpAddr: r.IP}})
 			located.IsCached = append(located.IsCached, r.Cached)
-			located.StorageTypes = append(located.StorageTypes, hdfspb.StorageType(hdfspb.StorageType_value[r.Storage]))
 		}
 		s.Locations.Blocks = append(s.Locations.Blocks, located)
 	}
