@@ -24,7 +24,6 @@ func (h *History) Close() { h.c.close() }
 
 // HistoryInfo describes a JobHistory server.
 type HistoryInfo struct {
-	StartedMs     int64  `wire:"startedOn"`
 	HadoopVersion string `wire:"hadoopVersion"`
 }
 

@@ -22,19 +22,17 @@ type JobReader struct {
 // Job is a MapReduce job as its ApplicationMaster or the history server
 // describes it.
 type Job struct {
-	ID                string  `wire:"id" form:"job"`
-	User              string  `wire:"user" form:"user"`
-	State             string  `wire:"state"`      // state of the job: NEW, INITED, RUNNING, SUCCEEDED, FAILED, KILLED, ERROR
-	SubmittedMs       int64   `wire:"submitTime"` // time when the job was submitted, in Unix ms; set by the history server only
-	StartedMs         int64   `wire:"startTime"`
-	Maps              int     `wire:"mapsTotal"`
-	MapsCompleted     int     `wire:"mapsCompleted"`
-	Reduces           int     `wire:"reducesTotal"`
-	ReducesCompleted  int     `wire:"reducesCompleted"`
-	MapsRunning       int     `wire:"mapsRunning"`
-	ReducesRunning    int     `wire:"reducesRunning"`
-	MapProgressPct    float64 `wire:"mapProgress"`
-	ReduceProgressPct float64 `wire:"reduceProgress"`
+	ID               string `wire:"id" form:"job"`
+	User             string `wire:"user" form:"user"`
+	State            string `wire:"state"`      // state of the job: NEW, INITED, RUNNING, SUCCEEDED, FAILED, KILLED, ERROR
+	SubmittedMs      int64  `wire:"submitTime"` // time when the job was submitted, in Unix ms; set by the history server only
+	StartedMs        int64  `wire:"startTime"`
+	Maps             int    `wire:"mapsTotal"`
+	MapsCompleted    int    `wire:"mapsCompleted"`
+	Reduces          int    `wire:"reducesTotal"`
+	ReducesCompleted int    `wire:"reducesCompleted"`
+	MapsRunning      int    `wire:"mapsRunning"`
+	ReducesRunning   int    `wire:"reducesRunning"`
 	// Numbers of the job's task attempts by state.
 	RunningMapAttempts    int `wire:"runningMapAttempts"`
 	FailedMapAttempts     int `wire:"failedMapAttempts"`

@@ -22,7 +22,6 @@ func (s *Session) askMaster(ctx context.Context, j *jobRecord) error {
 		}
 		return s.pollFailed(ctx, string(j.id)+": ApplicationMaster", err)
 	}
-	job.MapProgressPct, job.ReduceProgressPct = 0, 0
 	s.mu.Lock()
 	if j.last.ID == "" {
 		host, _, _ := strings.Cut(j.app.AMHost, ":")
