@@ -19,8 +19,9 @@ type App struct {
 	User        string `wire:"user" form:"user"`
 	Name        string `wire:"name"`
 	Queue       string `wire:"queue"`
-	State       string `wire:"state"`           // state of the application: NEW … ACCEPTED, RUNNING, FINISHED, FAILED, KILLED
-	FinalStatus string `wire:"finalStatus"`     // result of the application: UNDEFINED, SUCCEEDED, FAILED, KILLED
+	State       string `wire:"state"`       // state of the application: NEW … ACCEPTED, RUNNING, FINISHED, FAILED, KILLED
+	FinalStatus string `wire:"finalStatus"` // result of the application: UNDEFINED, SUCCEEDED, FAILED, KILLED
+	Type        string `wire:"applicationType"`
 	Tags        string `wire:"applicationTags"` // the application's tags, comma-separated and in lower case
 	Priority    int    `wire:"priority"`
 	Diagnostics string `wire:"diagnostics"`

@@ -253,7 +253,7 @@ func TestLabWrongPorts(t *testing.T) {
 	for name, address := range map[string]string{
 		"NameNode web":        net.JoinHostPort(host, "9870"),
 		"ResourceManager RPC": net.JoinHostPort(host, "8032"),
-		"DataNode transfer":   net.JoinHostPort(nodes[0].Host, strconv.Itoa(nodes[0].Port)),
+		"DataNode transfer":   net.JoinHostPort(nodes[0].IP, strconv.Itoa(nodes[0].Port)),
 		"nothing":             net.JoinHostPort(host, "1"),
 	} {
 		_, err := clientOf(t, address).Stat(t.Context(), "/")

@@ -13,10 +13,10 @@ import (
 
 // DataNode is an HDFS DataNode as the NameNode describes it.
 type DataNode struct {
-	// UUID identifies the DataNode for ever. Host and Port say where it is;
+	// UUID identifies the DataNode for ever. Host, IP and Port say where it is;
 	// Port is for data transfer.
-	UUID, Host string
-	Port       int
+	UUID, Host, IP string
+	Port           int
 	// Live is false if the NameNode has missed the DataNode's heartbeats for
 	// too long.
 	Live bool
@@ -59,6 +59,7 @@ func dataNodeOf(n *hdfspb.DatanodeInfo, live bool) DataNode {
 	return DataNode{
 		UUID:          n.GetId().GetDatanodeUuid(),
 		Host:          n.GetId().GetHostName(),
+		IP:            n.GetId().GetIpAddr(),
 		Port:          int(n.GetId().GetXferPort()),
 		Live:          live,
 		Capacity:      int64(n.Capacity),

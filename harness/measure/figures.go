@@ -12,7 +12,6 @@ package measure
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"heddle/harness/loadfit"
@@ -288,15 +287,6 @@ type Job struct {
 	masterOn    *Node                                        // the worker that the job's ApplicationMaster runs on
 	masterMiB   int64
 	live        *liveJob // the job's running and waiting tasks; nil if there are none
-}
-
-// MasterMs returns how many ms after its submission the job's ApplicationMaster
-// was up, NaN if that is not known.
-func (j *Job) MasterMs() float64 {
-	if j.started == 0 {
-		return math.NaN()
-	}
-	return ms(j.started - j.submitted)
 }
 
 // Names of phases of a task that take the whole duration of an attempt.

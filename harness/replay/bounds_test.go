@@ -196,7 +196,11 @@ func capacityOf(x *sim.Config, jobs sim.Source) capacity {
 		slower(r.UplinkBytesPerSec)
 	}
 	if x.Cluster.HostCores > 0 {
-		perCore := running / x.Cluster.LeastCores()
+		cores := x.Cluster.HostCores
+		if x.Cluster.MasterCores > 0 { // with any number of ApplicationMasters
+			cores /= 2
+		}
+		perCore := running / cores
 		m.stretch = max(m.stretch, perCore*sim.Slowed(x.Cluster.Contention, perCore))
 	}
 	// At worst, a byte passes a disk, two nodes' links and two racks' uplinks, each

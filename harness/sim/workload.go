@@ -58,15 +58,6 @@ func (m *Machines) coresWith(masters int) float64 {
 	return m.HostCores / 2
 }
 
-// LeastCores is how many of HostCores are left to the nodes with any number of
-// ApplicationMasters.
-func (m *Machines) LeastCores() float64 {
-	if m.MasterCores > 0 {
-		return m.HostCores / 2
-	}
-	return m.HostCores
-}
-
 // hostSpeed is the speed of the cores that all nodes share.
 func (m *Machines) hostSpeed() float64 {
 	fastest := 0.0

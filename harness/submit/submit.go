@@ -63,7 +63,6 @@ type File struct {
 // Submitted is a job that YARN's scheduler has accepted.
 type Submitted struct {
 	App    string // YARN's id of the application
-	Job    string // MapReduce's id of the job
 	Folder string // the job's staging folder in HDFS, which its ApplicationMaster removes at the job's end
 }
 
@@ -184,7 +183,7 @@ func (s *Submitter) submit(ctx context.Context, j Job) (Submitted, error) {
 		return Submitted{}, err
 	}
 	id := "job_" + strings.TrimPrefix(app.ID, "application_")
-	done := Submitted{App: app.ID, Job: id, Folder: yarn.StagingFolder(stagingRoot(s.site), s.user, id)}
+	done := Submitted{App: app.ID, Folder: yarn.StagingFolder(stagingRoot(s.site), s.user, id)}
 	staged, err := s.stage(ctx, j, done)
 	if err != nil {
 		return Submitted{}, s.undo(ctx, done, false, err)

@@ -93,7 +93,7 @@ func TestByHand(t *testing.T) {
 		if diff := cmp.Diff(x.maps, j.Maps) + cmp.Diff(x.reduces, j.Reduces); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", x.name, diff)
 		}
-		want := traceplan.Recorded{Maps: 3, Reduces: 2, Bytes: measure.Bytes{Input: 30 * mib, Shuffle: 3 * mib, Output: mib}, CompletionMs: 30_000, Locality: measure.Locality{Unknown: 3}}
+		want := traceplan.Recorded{Bytes: measure.Bytes{Input: 30 * mib, Shuffle: 3 * mib, Output: mib}, CompletionMs: 30_000, Locality: measure.Locality{Unknown: 3}}
 		if diff := cmp.Diff(want, j.Recorded); diff != "" {
 			t.Errorf("%s: what was recorded, which no option changes (-want +got):\n%s", x.name, diff)
 		}

@@ -255,11 +255,9 @@ func recordedOf(r *reader, j *recorded) Recorded {
 		rec.CompletionMs = (j.ended - j.at).Milliseconds()
 	}
 	if x := j.listed; x != nil {
-		rec.Maps, rec.Reduces = int(r.list.Maps(x)), int(r.list.Reduces(x))
 		rec.Bytes = measure.Bytes{Input: x.InputBytes, Shuffle: x.ShuffleBytes, Output: x.OutputBytes}
 		return rec
 	}
-	rec.Maps, rec.Reduces = len(j.tasks[traces.Map]), len(j.tasks[traces.Reduce])
 	for kind := range j.tasks {
 		for i := range j.tasks[kind] {
 			t := &j.tasks[kind][i]

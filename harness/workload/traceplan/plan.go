@@ -121,8 +121,7 @@ type Floors struct {
 
 // Recorded is what the trace says of a job, before any change.
 type Recorded struct {
-	Maps, Reduces int
-	Bytes         measure.Bytes
+	Bytes measure.Bytes
 	// CompletionMs is the time from the job's submission to its end; -1 if the
 	// trace does not have it.
 	CompletionMs int64
