@@ -138,7 +138,7 @@ func (j *Job) check() error {
 			return fmt.Errorf("job %q: work is given for %d %ss: it must be for 1 to %d", j.Name, len(list), state.Kind(k), n)
 		}
 		for i := range list {
-			if w := &list[i]; w.InputBytes < 0 || w.OutputBytes < 0 || w.ComputeMs < 0 || w.FixedMs < 0 || w.MemoryMB < 0 || w.DiskBytes < 0 {
+			if w := &list[i]; w.InputBytes < 0 || w.OutputBytes < 0 || w.ComputeMs < 0 || w.FixedMs < 0 {
 				return fmt.Errorf("job %q: the work of %s %d has a negative number: %+v", j.Name, state.Kind(k), i, *w)
 			} else if w.SpreadPercent > 100 {
 				return fmt.Errorf(

@@ -323,7 +323,7 @@ func (at *attempts) proceed(id int32) {
 		case write:
 			a.phase = commit
 			if writes && at.nodes.flows != nil && at.Cluster.WritesWait {
-				at.writes(id, a, main, w.OutputBytes)
+				at.writes(id, a, w.OutputBytes)
 			}
 		case commit:
 			a.phase = finish
@@ -337,25 +337,22 @@ func (at *attempts) proceed(id int32) {
 	}
 }
 
-// compute starts an attempt's computing, and what it writes meanwhile.
+// compute starts an attempt's computing.
 func (at *attempts) compute(id int32, a *attempt, j *job, w *Work) {
 	a.phase = write
 	if at.timed {
 		at.rest[id].readTo = at.since(a)
 	}
 	at.computes(id, a, at.draws.computeMs(j, a, w), w.CoresPercent)
-	if w.DiskBytes > 0 && at.nodes.flows != nil {
-		at.writes(id, a, beside, w.DiskBytes)
-	}
 }
 
-// writes starts a write to the disk of an attempt's node, as its main part or beside it.
-func (at *attempts) writes(id int32, a *attempt, part int, bytes int64) {
+// writes starts a write to the disk of an attempt's node.
+func (at *attempts) writes(id int32, a *attempt, bytes int64) {
 	at.unbook(a.node)
 	f := at.nodes.flows.Write(at.events.Now, a.node, a.node, bytes, a.tag(id))
 	at.awaits(id, f)
 	if at.load != nil {
-		at.load.moves(id, a, part, writing, a.node, bytes, f)
+		at.load.moves(id, a, writing, a.node, bytes, f)
 	}
 }
 
@@ -449,7 +446,7 @@ func (at *attempts) read(id int32, a *attempt, j *job, w *Work) {
 	f := at.nodes.flows.Read(at.events.Now, from, a.node, cached, w.InputBytes, a.tag(id))
 	at.awaits(id, f)
 	if at.load != nil && !cached {
-		at.load.moves(id, a, main, reading, from, w.InputBytes, f)
+		at.load.moves(id, a, reading, from, w.InputBytes, f)
 	}
 }
 

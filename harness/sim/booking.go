@@ -57,7 +57,7 @@ func (x *bookings) begin(c *Config, nodes int) {
 // done.
 func (at *attempts) book(id int32, a *attempt, j *job, w *Work, ms int64) bool {
 	x := &at.booked
-	if x.never || ms == 0 || w.DiskBytes > 0 || at.load != nil || x.slows.Has(a.node) {
+	if x.never || ms == 0 || at.load != nil || x.slows.Has(a.node) {
 		return false
 	}
 	from, computesMs := at.events.Now+ms, at.nodes.list[a.node].on(at.draws.computeMs(j, a, w))

@@ -32,7 +32,7 @@ import (
 type load struct {
 	*base
 	list  []nodeLoad
-	doing [][2]doing // by index in attempts.list: what the attempt does
+	doing []doing    // by index in attempts.list: what the attempt does
 	given [][2]int64 // by index in jobs.list and kind of task: Config.Loads; oneTask stands for 1
 	askMs int64      // time of the last step of the load averages
 }
@@ -48,10 +48,6 @@ type nodeLoad struct {
 	tasks    int32
 	sample   *traces.NodeSample // the last; nil: there is none
 }
-
-// An attempt does up to two things at a time. The second is what moves bytes of a
-// disk beside the computing.
-const main, beside = 0, 1
 
 // doing is a computation or transfer of an attempt.
 type doing struct {
@@ -115,11 +111,11 @@ func (l *load) submitted(job int32, loads [2]float64) {
 }
 
 // begins notes that an attempt begins a computation or transfer.
-func (l *load) begins(id int32, part int, d doing) {
+func (l *load) begins(id int32, d doing) {
 	for int(id) >= len(l.doing) {
-		l.doing = append(l.doing, [2]doing{})
+		l.doing = append(l.doing, doing{})
 	}
-	l.doing[id][part] = d
+	l.doing[id] = d
 }
 
 // launched notes the start of an attempt whose first timer covers more than its
@@ -142,15 +138,15 @@ func (l *load) computes(id int32, a *attempt, percent uint8, from, to int64, f f
 	}
 	d := doing{what: computing, percent: percent, node: a.node, flow: f, from: from, to: to, amount: (to - from) * 10 * int64(percent)}
 	d.slot = a.lastSlot()
-	l.begins(id, main, d)
+	l.begins(id, d)
 }
 
 // moves notes that an attempt reads from the disk of a node or writes to it.
-func (l *load) moves(id int32, a *attempt, part int, what activity, n state.NodeID, bytes int64, f fluid.Flow) {
+func (l *load) moves(id int32, a *attempt, what activity, n state.NodeID, bytes int64, f fluid.Flow) {
 	if f == fluid.Ended {
 		return
 	}
-	l.begins(id, part, doing{what: what, slot: a.lastSlot(), node: n, flow: f, from: l.events.Now, to: l.events.Now, amount: bytes})
+	l.begins(id, doing{what: what, slot: a.lastSlot(), node: n, flow: f, from: l.events.Now, to: l.events.Now, amount: bytes})
 }
 
 // lastSlot returns the index of the flow that the attempt began last.
@@ -167,11 +163,9 @@ func (l *load) flowEnded(id int32, slot uint8) {
 	if int(id) >= len(l.doing) {
 		return
 	}
-	for part := range l.doing[id] {
-		if d := &l.doing[id][part]; d.what != waiting && d.flow != fluid.Ended && d.slot == slot {
-			l.count(d, d.amount)
-			d.what = waiting
-		}
+	if d := &l.doing[id]; d.what != waiting && d.flow != fluid.Ended && d.slot == slot {
+		l.count(d, d.amount)
+		d.what = waiting
 	}
 }
 
@@ -180,11 +174,9 @@ func (l *load) settle(id int32) {
 	if int(id) >= len(l.doing) {
 		return
 	}
-	for part := range l.doing[id] {
-		d := &l.doing[id][part]
-		l.progress(d)
-		d.what = waiting
-	}
+	d := &l.doing[id]
+	l.progress(d)
+	d.what = waiting
 }
 
 // progress counts what has been done of a computation or transfer by now.
@@ -258,14 +250,7 @@ func (l *load) countActive(list []attempt) {
 		if !list[id].runs() || given(&list[id]) > 0 {
 			continue
 		}
-		x := &l.doing[id]
-		first, second := l.activity(&x[main]), l.activity(&x[beside])
-		if first > 0 {
-			l.list[x[main].node].active += first
-		}
-		if second > first { // one task does both on one node, and is ready to run or waits
-			l.list[x[beside].node].active += second - first
-		}
+		l.list[l.doing[id].node].active += l.activity(&l.doing[id])
 	}
 }
 
@@ -291,9 +276,7 @@ func (l *load) average(list []attempt) {
 func (l *load) sample(list []attempt) {
 	for id := range l.doing {
 		if list[id].runs() {
-			for part := range l.doing[id] {
-				l.progress(&l.doing[id][part])
-			}
+			l.progress(&l.doing[id])
 		}
 	}
 	for n := range l.list {
@@ -302,12 +285,12 @@ func (l *load) sample(list []attempt) {
 	for id := range list {
 		if a := &list[id]; a.runs() && !a.is(dead) {
 			j := &l.jobs.list[a.job]
-			l.list[a.node].takes(j.workOf(a.kind, a.task).MemoryMB, j.size[a.kind].MemoryMB)
+			l.list[a.node].takes(j.size[a.kind].MemoryMB)
 		}
 	}
 	for _, id := range l.view.Active() {
 		if j := l.jobs.of(id); j.amNode != state.None {
-			l.list[j.amNode].takes(0, j.amSize.MemoryMB)
+			l.list[j.amNode].takes(j.amSize.MemoryMB)
 		}
 	}
 	for n := range l.list {
@@ -317,12 +300,8 @@ func (l *load) sample(list []attempt) {
 	}
 }
 
-// takes notes the memory of a container, which is as much as the container may have
-// if the task does not say.
-func (x *nodeLoad) takes(memoryMB, containerMB int32) {
-	if memoryMB == 0 {
-		memoryMB = containerMB
-	}
+// takes notes the memory of a container: all that it may have.
+func (x *nodeLoad) takes(memoryMB int32) {
 	x.memoryMB += int64(memoryMB)
 	x.tasks++
 }

@@ -28,7 +28,6 @@ var hostile = []struct {
 	{"a name twice", func(c *Config, _ *Job) { c.Cluster.Nodes[1].Name = "n0" }, "n0"},
 	{"a time between samples below 0", func(c *Config, _ *Job) { c.SampleMs = -1 }, "SampleMs is -1"},
 	{"more than a core", func(_ *Config, j *Job) { j.MapWork[0].CoresPercent = 101 }, "101 %"},
-	{"memory below 0", func(_ *Config, j *Job) { j.MapWork[0].MemoryMB = -1 }, "negative number"},
 	{"slots below 0", func(c *Config, _ *Job) { c.MapSlots = -1 }, "-1 map slots"},
 	{"a cost below 0", func(c *Config, _ *Job) { c.Costs.LaunchMs = -1 }, "LaunchMs is -1"},
 	{"a time of labels below 0", func(c *Config, _ *Job) { c.Actuator, c.Costs.LabelMs = Labels, []int32{-5, 20} }, "LabelMs"},

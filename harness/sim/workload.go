@@ -167,13 +167,6 @@ type Work struct {
 	// the other. 0 means a whole core. With FixedMs it shows in the nodes' samples
 	// only, and 0 means that the task sleeps.
 	CoresPercent uint8
-	// MemoryMB is the memory that the task takes while it runs; 0 means as much as
-	// its container has. It shows in the nodes' samples only.
-	MemoryMB int32
-	// DiskBytes is what the task reads from and writes to its node's disk while it
-	// computes, besides its input and output, such as spills. The computing ends
-	// when both have ended. It takes no time if the disk has no limit.
-	DiskBytes int64
 }
 
 // Ratio is a ratio of two times, in units of RatioOne. It is a whole number, so
