@@ -103,7 +103,6 @@ type seenJob struct {
 	where        []int32 // by task: the node that it runs on, waits, or neither
 	inputs       []input // by map
 	inputChanges int32
-	priority     int32
 	rerun        state.TaskID
 }
 
@@ -222,11 +221,9 @@ func (s *seen) job(v *state.View, id state.JobID, isNew bool) jobChange {
 		if d := v.Deadline(id); d != state.NoDeadline {
 			x.Deadline = &d
 		}
+		x.Priority = new(v.Priority(id))
 	}
 	j.changed = false
-	if p := v.Priority(id); isNew || p != j.priority {
-		j.priority, x.Priority = p, &p
-	}
 	if c := v.InputChanges(id); isNew || c != j.inputChanges {
 		j.inputChanges = c
 		x.Inputs = s.inputs(v, id, j)

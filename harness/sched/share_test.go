@@ -12,8 +12,7 @@ import (
 	"heddle/harness/state"
 )
 
-// TestSharesFollow has jobs come, run, end and change priority, and compares
-// the walk with a sort of all.
+// TestSharesFollow has jobs come, run and end, and compares the walk with a sort of all.
 func TestSharesFollow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m, err := sched.New("fifo", nil)
@@ -40,12 +39,10 @@ func TestSharesFollow(t *testing.T) {
 			}
 			if active := w.View.Active(); len(active) > 0 {
 				id := rapid.SampledFrom(slices.Clone(active)).Draw(t, "job")
-				switch rapid.IntRange(0, 3).Draw(t, "change") {
+				switch rapid.IntRange(0, 2).Draw(t, "change") {
 				case 0:
 					w.State.EndJob(id)
-				case 1:
-					w.State.SetPriority(id, rapid.Int32Range(0, 3).Draw(t, "priority"))
-				case 2: // more changes than the View keeps
+				case 1: // more changes than the View keeps
 					slot := state.Resource{MemoryMB: 512, VCores: 1}
 					for range 200 {
 						w.State.Hold(0, id, slot)

@@ -173,8 +173,8 @@ func (s *State) Submit(spec *JobSpec) (JobID, error) {
 		j.weight = 1
 	}
 	j.counts[Map].total, j.counts[Reduce].total = spec.Maps, spec.Reduces
-	if j.priority != 0 {
-		s.prioritize()
+	if j.priority != 0 { // from now on, the FIFO order of jobs is not simply their order of submission
+		s.prioritized, s.near = true, [nearnesses]near{}
 	}
 	s.layOut(j, spec)
 	s.active = append(s.active, id)
@@ -275,23 +275,6 @@ func (s *State) EndJob(id JobID) {
 	}
 }
 
-// SetPriority changes a job's priority.
-func (s *State) SetPriority(id JobID, priority int32) {
-	j := &s.jobs[id]
-	for k := range s.waiting {
-		if i, ok := s.find(s.waiting[k], id); ok {
-			s.delist(Kind(k), i)
-		}
-	}
-	if j.priority = priority; priority != 0 {
-		s.prioritize()
-	}
-	s.noteChange(id)
-	for k := range s.waiting {
-		s.listWaiting(id, Kind(k))
-	}
-}
-
 // listWaiting puts a job into the list of jobs with a waiting task of kind k,
 // or removes it from that list, according to its number of waiting tasks.
 func (s *State) listWaiting(id JobID, k Kind) {
@@ -326,13 +309,6 @@ func (s *State) delist(k Kind, i int) {
 		i, _ = s.find(*ofQueue, id)
 		*ofQueue = slices.Delete(*ofQueue, i, i+1)
 	}
-}
-
-// prioritize records that some job has a priority other than 0. From then on,
-// the FIFO order of jobs is not simply their order of submission.
-func (s *State) prioritize() {
-	s.prioritized = true
-	s.near = [nearnesses]near{}
 }
 
 // find returns a job's position in a list of jobs in FIFO order. It also returns

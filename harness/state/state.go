@@ -134,15 +134,15 @@ type State struct {
 	waiting      [2][]JobID // by kind of task: jobs with a waiting task, in FIFO order
 	queues       []Resource // by queue: memory and cores that its jobs use
 	queued       [][]JobID  // by queue: its jobs with a waiting task of any kind, in FIFO order
-	changes      [256]JobID // ring buffer of the jobs whose resources, priority or waiting tasks changed last, for View.Changes
-	changed      uint64     // number of changes of jobs' resources, priority or waiting tasks so far, for View.Changes
+	changes      [256]JobID // ring buffer of the jobs whose resources or waiting tasks changed last, for View.Changes
+	changed      uint64     // number of changes of jobs' resources or waiting tasks so far, for View.Changes
 	reservations []reservation
 	spare        []ReservationID
 
 	near        [nearnesses]near
 	reruns      int32 // number of failed maps that wait again, or that have a container decided on but not started
 	unhosted    int32 // number of jobs with a waiting map and at least one split that names no host
-	prioritized bool  // true if some job has had a priority other than 0
+	prioritized bool  // true if some job has a priority other than 0
 
 	logs []nodeLog // by node; nil unless FollowRoom was called
 
@@ -195,7 +195,7 @@ func (s *State) SetSmallest(r Resource) {
 // job and a node.
 func (s *State) SetLateBinding(on bool) { s.lateBinding = on }
 
-// noteChange records that a job's resources, priority or waiting tasks have
+// noteChange records that a job's resources or waiting tasks have
 // changed. View.Changes reports such jobs to scheduler models.
 func (s *State) noteChange(id JobID) {
 	s.changes[s.changed%uint64(len(s.changes))] = id

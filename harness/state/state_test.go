@@ -161,8 +161,8 @@ func TestStateAgainstPlain(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"submit": w.submit, "ask": w.ask, "reserve": w.reserve, "confirm": w.confirm, "cancel": w.cancel,
 			"start": w.start, "finish": w.finish, "retry": w.retry, "cache": w.cache, "end": w.end,
-			"node": w.node, "priority": w.priority,
-			"": w.compare,
+			"node": w.node,
+			"":     w.compare,
 		})
 	})
 }
@@ -210,7 +210,7 @@ func (w *twins) submit(t *rapid.T) {
 		size: [2]Resource{{512, 1}, {1024, 1}},
 	}
 	if w.priorities {
-		j.priority = rapid.Int32Range(0, 1).Draw(t, "priority")
+		j.priority = rapid.Int32Range(0, 2).Draw(t, "priority")
 	}
 	spec := JobSpec{Name: "j", Maps: j.maps, Reduces: j.reduces, Priority: j.priority, MapSize: j.size[0], ReduceSize: j.size[1]}
 	spec.Replicas, j.replicas = hosts("replicas", j.maps)
@@ -426,15 +426,6 @@ func (w *twins) node(t *rapid.T) {
 		w.p.capacity[n] = Resource{int32(rapid.IntRange(0, 4).Draw(t, "slots")) * 512, 8}
 		w.s.SetCapacity(n, w.p.capacity[n])
 	}
-}
-
-func (w *twins) priority(t *rapid.T) {
-	id := w.aJob(t)
-	if !w.priorities {
-		return
-	}
-	w.p.jobs[id].priority = rapid.Int32Range(0, 2).Draw(t, "priority")
-	w.s.SetPriority(id, w.p.jobs[id].priority)
 }
 
 func (w *twins) compare(t *rapid.T) {

@@ -174,7 +174,7 @@ func (v *View) WaitingJobs(k Kind) []JobID {
 // that the View hides, in FIFO order.
 func (v *View) WaitingIn(q QueueID) []JobID { return v.s.queued[q] }
 
-// Changes returns the jobs whose resources, priority or waiting tasks changed
+// Changes returns the jobs whose resources or waiting tasks changed
 // after the version in the parameter since, appended to the slice in the
 // parameter to. A job may appear more than once. Changes also returns the
 // current version. The result ok is false if more jobs changed than the State

@@ -31,7 +31,11 @@ func (x setup) make(tb testing.TB, seed uint64) (*state.State, state.JobID) {
 // submit submits a job and asks for its maps.
 func (x setup) submit(tb testing.TB, s *state.State, rng *rand.Rand) state.JobID {
 	tb.Helper()
-	spec := state.JobSpec{Name: "job", Maps: int32(x.maps), MapSize: slot}
+	return submit(tb, s, x.job(rng))
+}
+
+func (x setup) job(rng *rand.Rand) *state.JobSpec {
+	spec := &state.JobSpec{Name: "job", Maps: int32(x.maps), MapSize: slot}
 	withCache := rng.Perm(x.maps)
 	for i := range x.maps {
 		var hosts []state.NodeID
@@ -45,7 +49,7 @@ func (x setup) submit(tb testing.TB, s *state.State, rng *rand.Rand) state.JobID
 			spec.Cached.Add()
 		}
 	}
-	return submit(tb, s, &spec)
+	return spec
 }
 
 // rates has a model place all maps of all jobs, wave by wave: nodes report in a

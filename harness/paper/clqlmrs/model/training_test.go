@@ -59,8 +59,9 @@ func TestRetrains(t *testing.T) {
 	if third == second {
 		t.Error("not trained again for a node that has come")
 	}
-	other := x.submit(t, s, rand.New(rand.NewPCG(7, 7)))
-	s.SetPriority(other, 1)
+	urgent := x.job(rand.New(rand.NewPCG(7, 7)))
+	urgent.Priority = 1
+	other := submit(t, s, urgent)
 	if ask(0); w.Training(other) == nil || w.Training(id) != third {
 		t.Error("the second job is not trained by itself")
 	}
