@@ -98,7 +98,7 @@ func openSweep(o *sweepOptions, files []string) (*sweep.Plan, *runs.Run, error) 
 		if err != nil || run.Manifest().State == runs.Finished {
 			return plan, run, usage(err)
 		}
-		_, err = run.Resume()
+		err = run.Resume()
 		return plan, run, err
 	}
 	s, source, err := config.LoadSweep(files[0])

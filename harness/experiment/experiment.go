@@ -199,7 +199,7 @@ func resume(o *Options, world string, alone bool) (*runs.Run, error) {
 		return nil, fmt.Errorf("resume %s: %w: %s", o.Resume, runs.ErrExists, otherWorld[was])
 	}
 	run.Unverified = o.Unverified
-	if _, err = run.Resume(); err == nil {
+	if err = run.Resume(); err == nil {
 		_, err = results.List(run) // when a run is resumed, fail now if its results cannot be read, because the summary at the end needs them
 	}
 	if err == nil && alone {

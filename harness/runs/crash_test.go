@@ -62,7 +62,7 @@ func TestKilledProcess(t *testing.T) {
 	}
 	dir := filepath.Join(root, "first")
 	wantState(t, dir, Running)
-	if _, err := open(t, dir).Resume(); !errors.Is(err, ErrRunning) || !strings.Contains(err.Error(), fmt.Sprint("process ", cmd.Process.Pid)) {
+	if err := open(t, dir).Resume(); !errors.Is(err, ErrRunning) || !strings.Contains(err.Error(), fmt.Sprint("process ", cmd.Process.Pid)) {
 		t.Errorf("resume while it runs: %v, want ErrRunning with its process id", err)
 	}
 
@@ -79,7 +79,8 @@ func TestKilledProcess(t *testing.T) {
 		t.Errorf("what the killed trial had written: %q, %v; want it kept", half, err)
 	}
 	r := open(t, dir)
-	todo := must(r.Resume())
+	mustDo(t, r.Resume())
+	todo := r.Todo()
 	if diff := cmp.Diff([]string{plan.Trials[1].Name}, todo); diff != "" {
 		t.Errorf("todo (-want +got):\n%s", diff)
 	}
@@ -154,7 +155,7 @@ func TestFullDisk(t *testing.T) {
 
 	mustDo(t, os.Remove(filler))
 	again := open(t, r.Dir)
-	if _, err := again.Resume(); err != nil {
+	if err := again.Resume(); err != nil {
 		t.Fatalf("resume once there is room: %v", err)
 	}
 	do(t, again, plan.Trials[1].Name)

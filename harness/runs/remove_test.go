@@ -106,7 +106,7 @@ func TestLeftTemporaryFile(t *testing.T) {
 	mustDo(t, os.WriteFile(left, nil, 0o600))
 	r.Close()
 	again := open(t, r.Dir)
-	if _, err := again.Resume(); err != nil {
+	if err := again.Resume(); err != nil {
 		t.Fatal(err)
 	}
 	defer again.Close()

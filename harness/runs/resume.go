@@ -18,14 +18,14 @@ func (r *Run) Todo() []string {
 	return names
 }
 
-// Resume makes this process the owner of an unfinished run and returns the
+// Resume makes this process the owner of an unfinished run. Todo then has the
 // names of the trials still to do, with all warm-ups. It returns ErrRunning if
 // another process owns the run, and ErrExists if the run is finished.
-func (r *Run) Resume() ([]string, error) {
+func (r *Run) Resume() error {
 	if err := r.resume(); err != nil {
-		return nil, fmt.Errorf("resume %s: %w", r.Dir, err)
+		return fmt.Errorf("resume %s: %w", r.Dir, err)
 	}
-	return r.Todo(), nil
+	return nil
 }
 
 func (r *Run) resume() error {

@@ -259,7 +259,7 @@ func continueSame(dir string, m Manifest) (*Run, error) {
 	case !same || old.Seed != m.Seed:
 		return nil, refuse("it has an unfinished run of other trials or with another seed")
 	}
-	if _, err := r.Resume(); err != nil {
+	if err := r.Resume(); err != nil {
 		return nil, err
 	}
 	return r, nil

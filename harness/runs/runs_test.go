@@ -127,7 +127,7 @@ func TestCreateRefuses(t *testing.T) {
 	do(t, same, "r01-sort-yarn")
 	mustDo(t, same.End(nil))
 	expect("a finished run", plan, ErrExists, "finished run")
-	if _, err := open(t, same.Dir).Resume(); !errors.Is(err, ErrExists) {
+	if err := open(t, same.Dir).Resume(); !errors.Is(err, ErrExists) {
 		t.Errorf("resume of a finished run: %v, want ErrExists", err)
 	}
 
@@ -201,7 +201,7 @@ func TestKilledBeforeItBegan(t *testing.T) {
 		t.Errorf("error %v, want that there is none", err)
 	}
 	r = open(t, r.Dir)
-	if _, err := r.Resume(); err != nil {
+	if err := r.Resume(); err != nil {
 		t.Fatal(err)
 	}
 	do(t, r, plan.Trials[0].Name)
@@ -330,7 +330,7 @@ func TestNothingIsWrittenOutside(t *testing.T) {
 		{"trials/" + name + partial + "/" + trialFile, true, true, func(_ *Run, a *Active) { _ = a.Done() }},
 		{"experiment.yaml", true, false, func(r *Run, _ *Active) { _ = r.WriteFile("experiment.yaml", nil) }},
 		{manifestFile, true, false, func(r *Run, _ *Active) { _ = r.Update(func(*Manifest) {}) }},
-		{lockFile, true, false, func(r *Run, _ *Active) { r.Close(); _, _ = r.Resume() }},
+		{lockFile, true, false, func(r *Run, _ *Active) { r.Close(); _ = r.Resume() }},
 	} {
 		t.Run("link "+filepath.Base(c.link), func(t *testing.T) {
 			r, outside := create(t, t.TempDir()), t.TempDir()
@@ -414,7 +414,7 @@ func TestOldFolderOpens(t *testing.T) {
 	})
 	mustDo(t, err)
 	again := open(t, r.Dir)
-	if _, err := again.Resume(); err != nil {
+	if err := again.Resume(); err != nil {
 		t.Fatal(err)
 	}
 	do(t, again, "r01-sort-yarn")

@@ -45,13 +45,12 @@ func (r *reader) node(name traces.Node) *node {
 }
 
 // size notes the rack and the capacity of a node.
-func (r *reader) size(f *traces.NodeFacts) *node {
+func (r *reader) size(f *traces.NodeFacts) {
 	n := r.node(f.Node)
 	n.rack = f.Rack
 	has := r.capacity(f.MemoryBytes, f.VCores)
 	r.change(n, has.Minus(n.has), 0)
 	n.has, n.memoryKnown = has, f.MemoryBytes > 0
-	return n
 }
 
 // capacity returns what a node has for containers. What is not counted is more than
