@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"heddle/harness/compare"
+	"heddle/harness/measure"
 	"heddle/harness/stats"
 )
 
@@ -18,18 +19,6 @@ type value struct {
 
 // sorted are the values of a group, in ascending order.
 type sorted []value
-
-// dependent reports whether jobs that last longer than half a block, in s, have a tenth of all jobs' time, or more: what
-// they meet is the doing of earlier blocks, so that blocks are no independent observations, as in a backlog.
-func dependent(completions []float64, blockHours float64) bool {
-	long, all := 0.0, 0.0
-	for _, s := range completions {
-		if all += s; s > blockHours*3600/2 {
-			long += s
-		}
-	}
-	return long >= all/10
-}
 
 // change computes how property n changes for the jobs of a group, of so many seeds.
 func (g *Group) change(n, seeds int, blockHours float64) (c Change) {
@@ -60,7 +49,7 @@ func (g *Group) change(n, seeds int, blockHours float64) (c Change) {
 		slices.SortFunc(side, func(a, b value) int { return cmp.Or(cmp.Compare(a.v, b.v), cmp.Compare(a.block, b.block)) })
 	}
 	slices.Sort(g.was[n])
-	if dependent(times, blockHours) {
+	if measure.Dependent(times, blockHours) {
 		blocks = nil
 	}
 	add := func(of string, tail float64, at func(ascending []float64) float64) {

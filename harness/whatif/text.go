@@ -299,7 +299,7 @@ const mostUsers = 50
 
 // users has the waits of users, those with the most jobs first.
 func (r *Report) users() doc.Part {
-	list := r.of(byUser)
+	list := r.of(measure.ByUser)
 	part, _ := r.looked()
 	slices.SortStableFunc(list, func(a, b *Group) int { return cmp.Compare(b.Jobs, a.Jobs) })
 	t := doc.NewTable("waits of users", r.columns("user", "jobs")...)

@@ -147,10 +147,15 @@ func New(old, new Side, recorded *measure.Figures, left LeftOut) (*Report, error
 		return nil, fmt.Errorf("compare queues: %d and %d replays, want as many of each", len(old.Figures), len(new.Figures))
 	}
 	r.Jobs = len(old.Figures[0].JobList)
-	block := r.divide(old.Figures[0].JobList, new.Figures[0].JobList)
+	var times []float64
+	for _, j := range slices.Concat(old.Figures[0].JobList, new.Figures[0].JobList) {
+		times = append(times, j.CompletionMs/1000)
+	}
+	var block func(*measure.Job) int
+	r.BlockHours, r.Blocks, block = measure.Divide(old.Figures[0].JobList, times)
 	groups := map[[2]string]*Group{}
 	of := func(j *measure.Job) (list []*Group) {
-		for _, key := range [][2]string{{}, {measure.ByQueue, r.queue(j.Queue)}, {byUser, j.User}} {
+		for _, key := range [][2]string{{}, {measure.ByQueue, r.queue(j.Queue)}, {measure.ByUser, j.User}} {
 			if groups[key] == nil {
 				groups[key] = &Group{By: key[0], Name: key[1]}
 				r.Groups = append(r.Groups, groups[key])
@@ -204,9 +209,6 @@ func (r *Report) queue(name string) string {
 	return strings.TrimPrefix(name, "root.")
 }
 
-// byUser divides jobs by who submitted them.
-const byUser = "user"
-
 func valuesOf(j *measure.Job) (values [3]float64) {
 	for n, p := range measure.JobProperties() {
 		if v, ok := p.Of(j); ok {
@@ -216,46 +218,6 @@ func valuesOf(j *measure.Job) (values [3]float64) {
 		}
 	}
 	return values
-}
-
-// Blocks are of whole days if there are 6 of them, and as many as give at most mostBlocks
-// blocks, beyond which intervals gain nothing; else the fewest of these hours that do.
-const mostBlocks = 30
-
-var blockHours = []float64{0.25, 0.5, 1, 2, 3, 4, 6, 8, 12}
-
-// divide chooses the blocks, and returns the block of a job.
-func (r *Report) divide(jobs, others []*measure.Job) func(*measure.Job) int {
-	first, last := math.Inf(1), 0.0
-	for _, j := range jobs {
-		first, last = min(first, j.SubmitMs), max(last, j.SubmitMs)
-	}
-	hours := (last - first) / 3_600_000
-	if days := hours / 24; days > stats.MinBlocks-0.5 {
-		r.BlockHours = 24 * max(1, math.Ceil(days/mostBlocks))
-	} else {
-		var times []float64
-		for _, j := range slices.Concat(jobs, others) {
-			times = append(times, j.CompletionMs/1000)
-		}
-		at := max(0, slices.IndexFunc(blockHours, func(h float64) bool { return hours/h <= mostBlocks }))
-		for at+1 < len(blockHours) && hours/blockHours[at+1] > stats.MinBlocks-0.5 && dependent(times, blockHours[at]) {
-			at++
-		}
-		r.BlockHours = blockHours[at]
-	}
-	r.Blocks = int(hours/r.BlockHours) + 1
-	block := func(j *measure.Job) int { return min(int((j.SubmitMs-first)/3_600_000/r.BlockHours), r.Blocks-1) }
-	late := 0
-	for _, j := range jobs {
-		if block(j) == r.Blocks-1 {
-			late++
-		}
-	}
-	if r.Blocks > 1 && 2*late*r.Blocks < len(jobs) { // too few jobs for a block of their own
-		r.Blocks--
-	}
-	return block
 }
 
 func (g *Group) add(p pair, a, b *measure.Job) {
@@ -311,7 +273,7 @@ func (r *Report) finish(old, new []*measure.Figures) {
 			*c = g.change(n, r.Seeds, r.BlockHours)
 		}
 	}
-	for _, by := range []string{"", measure.ByQueue, byUser} {
+	for _, by := range []string{"", measure.ByQueue, measure.ByUser} {
 		r.judge(r.of(by))
 	}
 	r.Headline = r.headline()
