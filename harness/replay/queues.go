@@ -1,10 +1,8 @@
 package replay
 
 import (
-	"fmt"
-	"strings"
-
-	"heddle/harness/queues"
+	"heddle/harness/config"
+	"heddle/harness/sched"
 	"heddle/harness/sim"
 	"heddle/harness/state"
 )
@@ -16,14 +14,10 @@ const shippedMinMB, shippedAsyncMs, uncounted = 1024, 5, 1 << 10
 // byQueues sets what a capacity-scheduler.xml says of all nodes, if the model follows one:
 // whether YARN counts cores, and when it looks for room. Limits are of whole smallest
 // containers: of YARN's as shipped, unless the trace knows better or asks for smaller ones.
-func (c *Config) byQueues(x *sim.Config) error {
-	text := c.Model.Params["queues"]
-	if text == "" {
-		return nil
-	}
-	f, err := queues.Read(strings.NewReader(text))
-	if err != nil {
-		return fmt.Errorf("replay: %w", err)
+func (c *Config) byQueues(x *sim.Config) {
+	f := sched.QueuesOf(x.Model)
+	if f == nil || c.Model.Model == config.ModelYARN { // of the recorded cluster, the trace knows
+		return
 	}
 	if f.Async && x.Costs.AsyncMs == 0 {
 		x.Costs.AsyncMs = shippedAsyncMs
@@ -36,5 +30,4 @@ func (c *Config) byQueues(x *sim.Config) error {
 	if x.MinAllocation.MemoryMB == 0 {
 		x.MinAllocation = state.Resource{MemoryMB: min(shippedMinMB, c.Trace.SmallestMB()), VCores: 1}
 	}
-	return nil
 }

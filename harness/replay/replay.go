@@ -200,9 +200,7 @@ func (c *Config) prepare() (*sim.Config, traces.Header, error) {
 	if mb, err := strconv.Atoi(c.Trace.Header.Settings["yarn.scheduler.minimum-allocation-mb"]); err == nil && mb > 0 {
 		x.MinAllocation.MemoryMB, x.MinAllocation.VCores = int32(min(mb, math.MaxInt32)), 1
 	}
-	if err := c.byQueues(x); err != nil {
-		return nil, h, err
-	}
+	c.byQueues(x)
 	h.Cluster = facts(c.Trace, &x.Cluster)
 	// The trace has the cores that the nodes have. Which of them tasks share is a figure of
 	// the calibration: a replay of this trace with the same calibration would apply it twice.

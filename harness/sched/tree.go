@@ -115,6 +115,14 @@ const (
 	stageActive
 )
 
+// QueuesOf returns the file of queues that a model follows, nil if it follows none.
+func QueuesOf(m Model) *queues.File {
+	if t, ok := As[*tree](m); ok {
+		return t.file
+	}
+	return nil
+}
+
 func newTree(f *queues.File) *tree {
 	m := &tree{file: f, all: make([]*branch, len(f.Shares(state.Resource{}))), chosen: map[uint64]int64{}}
 	m.nodeLocalityDelay, m.rackLocalityAdditionalDelay = f.NodeLocalityDelay, f.RackLocalityAdditionalDelay
