@@ -70,7 +70,7 @@ func TestPages(t *testing.T) {
 					mustDo(t, os.WriteFile(filepath.Join(dir, b.file), []byte(strings.Join(b.lines, "\n")+"\n"), 0o644))
 				}
 				if b.kind == "yaml" {
-					if err := readYAML(b); err != nil {
+					if err := readYAML(dir, b); err != nil {
 						t.Errorf("line %d: %v", b.line, err)
 					}
 				}
@@ -397,7 +397,7 @@ func prints(lines []string) *regexp.Regexp {
 }
 
 // readYAML reads an experiment, a sweep or a cluster, or a part of an experiment.
-func readYAML(b block) error {
+func readYAML(dir string, b block) error {
 	text := strings.Join(b.lines, "\n") + "\n"
 	has := func(key string) bool { return strings.HasPrefix(text, key) || strings.Contains(text, "\n"+key) }
 	if has("resourceManagers:") || has("machines:") {
@@ -405,7 +405,7 @@ func readYAML(b block) error {
 		return err
 	}
 	if has("traces:") {
-		_, err := config.ParseSweep("page.yaml", []byte(text))
+		_, err := config.ParseSweep(filepath.Join(dir, "page.yaml"), []byte(text))
 		return err
 	}
 	if !has("workloads:") {

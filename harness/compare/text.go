@@ -166,12 +166,16 @@ func pText(p Number) string {
 	return fmt.Sprintf("p=%.3f", p)
 }
 
+// Tone returns the tone in which a verdict is told.
+func (v Verdict) Tone() doc.Tone {
+	return map[Verdict]doc.Tone{Met: doc.Good, Missed: doc.Bad, Unclear: doc.Notable}[v]
+}
+
 // ThresholdTable returns a table with a row for each threshold and workload.
 func ThresholdTable(list []Threshold) *doc.Table {
 	x := doc.NewTable("thresholds", "threshold", "metric", "workload", "verdict", "figure", "value", "n")
 	for _, t := range list {
-		tone := map[Verdict]doc.Tone{Met: doc.Good, Missed: doc.Bad, Unclear: doc.Notable}[t.Verdict]
-		x.Add(t.Text, t.Metric, t.Workload, doc.Words(string(t.Verdict)).In(tone), t.Figure,
+		x.Add(t.Text, t.Metric, t.Workload, doc.Words(string(t.Verdict)).In(t.Verdict.Tone()), t.Figure,
 			t.value(), t.Runs)
 	}
 	return x

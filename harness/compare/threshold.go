@@ -104,18 +104,24 @@ func newThreshold(m metric, limit config.Threshold, of func(model string) []tria
 		p, c := newPair(m, as, bs, &warnings{})
 		t.Value, t.CI95, t.Runs = Number(c.Value), Interval{c.Lo, c.Hi}, p.Runs
 	}
-	within, beyond := t.CI95[1] < t.Limit, t.CI95[0] >= t.Limit
-	if !t.below {
-		within, beyond = t.CI95[0] > t.Limit, t.CI95[1] <= t.Limit
+	t.Verdict = Judge(t.below, t.Limit, t.Value, t.CI95)
+	return t
+}
+
+// Judge returns what a value with its interval shows about a limit that it is to be below, or above.
+func Judge(below bool, limit float64, value Number, ci95 Interval) Verdict {
+	within, beyond := ci95[1] < limit, ci95[0] >= limit
+	if !below {
+		within, beyond = ci95[0] > limit, ci95[1] <= limit
 	}
 	switch {
-	case math.IsNaN(float64(t.Value)):
+	case math.IsNaN(float64(value)):
 	case within:
-		t.Verdict = Met
+		return Met
 	case beyond:
-		t.Verdict = Missed
+		return Missed
 	}
-	return t
+	return Unclear
 }
 
 // Unmet returns an error if a threshold is missed, or cannot be told and cannotTell is

@@ -15,6 +15,7 @@ import (
 	"heddle/harness/external"
 	"heddle/harness/internal/units"
 	"heddle/harness/nearest"
+	"heddle/harness/queues"
 	"heddle/harness/sched"
 )
 
@@ -62,6 +63,31 @@ const (
 // Keeps reports whether the model goes on in a trial with what it learnt in the
 // trials before.
 func (m *Model) Keeps() bool { return m.State == StateKeep }
+
+// FollowsQueues reports whether the model is YARN's Capacity scheduler with a file of queues, which needs
+// no actuator.
+func (m *Model) FollowsQueues() bool { return m.Params[queuesParam] != "" }
+
+const queuesParam = "queues"
+
+// readQueues replaces the path of a file of queues by what the file says.
+func (m *Model) readQueues(beside func(*string)) error {
+	path := m.Params[queuesParam]
+	if path == "" || strings.ContainsAny(path, "=<\n") {
+		return nil
+	}
+	beside(&path)
+	in, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	f, err := queues.Read(in)
+	if err == nil {
+		m.Params[queuesParam] = f.String()
+	}
+	return err
+}
 
 // The method shorten sets the scheduler model's name. It is called if an
 // experiment file gives only the name and no mapping.

@@ -138,10 +138,10 @@ func textOf(pointer any) object {
 		return object{"type": "object", "additionalProperties": each, "minProperties": 2, "maxProperties": maxSizeClasses}
 	case *Threshold:
 		return object{"type": "string", "pattern": `^` + thresholdPattern}
-	case *namedThreshold:
+	case *Limit:
 		limit := strings.TrimPrefix(thresholdPattern, ` *([^ <>]+ *)?`)
-		names := strings.Join(append(measure.Names(), regexp.QuoteMeta(measure.NotePrefix)+`[^ <>]+`), "|")
-		return object{"type": "string", "pattern": `^ *(` + names + `) *` + limit}
+		names := strings.Join(append(measure.Names(), "end", regexp.QuoteMeta(measure.NotePrefix)+`[^ <>]+`), "|")
+		return object{"type": "string", "pattern": `^ *(` + names + `)( of [^<>]+)? *` + limit}
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -41,6 +42,10 @@ type Sweep struct {
 	Calibration string `yaml:"calibration,omitempty" text:"A calibration of 'heddle replay --calibrate', with which tasks' times are modelled."`
 	// Metrics are names of metrics. By the first, settings are chosen.
 	Metrics []string `yaml:"metrics" text:"Metrics that are told; settings are chosen by the first, and compared by the first two."`
+	// Thresholds are what a setting must keep to be chosen.
+	Thresholds limits `yaml:"thresholds,omitempty" text:"What a setting must keep to be chosen, such as waiting.p95 of adhoc < 30s, or end of nightly < 06:00."`
+
+	unread problems `yaml:"-"` // about files of queues
 }
 
 // Values of Sweep.Sample.
@@ -129,6 +134,11 @@ func (s *Sweep) fill(file string) {
 		}
 	}
 	beside(&s.Calibration)
+	for i := range s.Models {
+		if err := s.Models[i].readQueues(beside); err != nil {
+			s.unread.addf(fmt.Sprintf("models[%d].params.%s", i, queuesParam), "%v; want a file, or its text", err)
+		}
+	}
 	for i := range s.Traces {
 		t := &s.Traces[i]
 		beside(&t.Path)
@@ -159,7 +169,7 @@ func (s *Sweep) experiment() *Experiment {
 }
 
 func (s *Sweep) problems() problems {
-	var p problems
+	p := s.unread
 	if !fileName.MatchString(s.Name) {
 		p.addf("name", "%q: want letters, digits and ._-, first a letter or digit", s.Name)
 	}
@@ -172,6 +182,9 @@ func (s *Sweep) problems() problems {
 	}
 	e := s.experiment()
 	e.modelProblems(&p)
+	if slices.ContainsFunc(s.Models, func(m Model) bool { return m.FollowsQueues() }) {
+		e.Actuator = ActuatorLabels
+	}
 	for i := range s.Models {
 		switch m := &s.Models[i]; {
 		case m.Keeps():
@@ -188,6 +201,15 @@ func (s *Sweep) problems() problems {
 	s.axisProblems(&p)
 	if s.MostSeeds != 0 && s.MostSeeds < s.Seeds {
 		p.addf("mostSeeds", "%d: want at least seeds, which is %d", s.MostSeeds, s.Seeds)
+	}
+	for i := range s.Thresholds {
+		t, path := &s.Thresholds[i], fmt.Sprintf("thresholds[%d]", i)
+		if t.Model = "setting"; !t.End.IsZero() {
+			continue
+		}
+		if t.problems(&p, path, t.Metric); t.Other != "" {
+			p.addf(path, "%q: want a number: settings are not compared here", t.Text)
+		}
 	}
 	if len(s.Metrics) == 0 {
 		p.addf("metrics", "want at least one, such as makespan")

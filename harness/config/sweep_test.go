@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -31,10 +32,32 @@ func TestSweepProblems(t *testing.T) {
 		{good + "cluster: {nodes: 4}\nvary: {nodes: [4]}", "in cluster and in vary"},
 		{good + "metrics: [makespam]", `did you mean "makespan"?`},
 		{good + "seeds: 0", "want 1 to 10000"},
+		{good + "thresholds: missed < 3s", "want percent (%) for missed"},
+		{good + "thresholds: [makespan < yarn]", "settings are not compared"},
+		{good + "thresholds: [makespan of etl < 3]", "want one of jobs"},
+		{good + "thresholds: ['waiting of pool x < 3']", "of a queue, user NAME"},
+		{good + "thresholds: [end of etl < 26:00]", "want a time of day"},
+		{"traces: [x]\nmodels: [{model: capacity, params: {queues: none.xml}}]", "params.queues: open none.xml"},
 		{"traces: [x]\nmodels: [{model: delay, params: {nodeSkipz: 1}}]", "nodeSkipz"},
 		{"traces: [x]\nmodels: [{model: delay, state: keep}]", "independent"},
 	} {
 		wantError(t, errOf(ParseSweep("sweep.yaml", []byte(c.text))), c.says)
+	}
+}
+
+// Limits are written as they were read, since a plan keeps them.
+func TestLimits(t *testing.T) {
+	const good = "traces: [x]\nmodels: [yarn]\n"
+	s := must(ParseSweep("s.yaml", []byte(good+"thresholds: [waiting.p95 of adhoc < 2m, missed of user ann > 5%, end of job n-* < 06:00+02:00]")))
+	for i, want := range []string{"waiting.p95 of adhoc < 2m 120", "missed of user ann > 5% 5", "end of job n-* < 06:00+02:00 0"} {
+		var again Limit
+		mustDo(t, again.UnmarshalText(must(s.Thresholds[i].MarshalText())))
+		if got := fmt.Sprint(again, " ", again.Limit); got != want || again.Metric.Name != s.Thresholds[i].Metric.Name {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	if end := s.Thresholds[2].End.UTC(); end.Hour() != 4 {
+		t.Errorf("06:00 two hours east of UTC is %v", end)
 	}
 }
 

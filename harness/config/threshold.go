@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,7 +23,7 @@ type Thresholds struct {
 	CannotTell string `yaml:"cannotTell,omitempty" text:"Whether a check fails if the trials are too few to tell: fail, or pass." values:"fail,pass"`
 
 	// Named are those of a file that lists them with their metrics, while it is read.
-	Named namedThresholds `yaml:"-"`
+	Named limits `yaml:"-"`
 }
 
 type metricThresholds map[string]thresholds
@@ -32,28 +33,57 @@ type thresholds []Threshold
 
 func (thresholds) orOne() string { return "a limit such as < 60" }
 
-// namedThresholds is such a list of thresholds that begin with their metric.
-type namedThresholds []namedThreshold
+// limits is such a list of thresholds that begin with their metric.
+type limits []Limit
 
-func (namedThresholds) orOne() string { return "a limit such as makespan < 60" }
+func (limits) orOne() string { return "a limit such as makespan < 60" }
 
-type namedThreshold struct {
-	metric string
+// Limit is a threshold with a metric in front of < or >. In a sweep, End may be a time of day before which
+// the last job of each day is to end, as in "end of nightly < 06:00"; Metric is then one of the same jobs.
+type Limit struct {
+	Name   string // of the metric, as written
+	Metric measure.Metric
+	End    time.Time
 	Threshold
 }
 
+func (l Limit) String() string { return l.Name + " " + l.Text }
+
+// MarshalText returns the limit as it is written in a file.
+func (l Limit) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
+
 func (t *Thresholds) list() any { return &t.Named }
 
-// UnmarshalText parses a threshold with a metric in front of < or >.
-func (t *namedThreshold) UnmarshalText(data []byte) error {
+// UnmarshalText parses a limit.
+func (l *Limit) UnmarshalText(data []byte) error {
 	text := strings.TrimSpace(string(data))
 	i := max(0, strings.IndexAny(text, "<>"))
-	t.metric = measure.Spelt(strings.TrimSpace(text[:i]))
-	if _, err := measure.Find([]string{t.metric}); err != nil || i == 0 {
-		return fmt.Errorf("read threshold %q: %q is no metric; want a limit such as makespan < 60", text, t.metric)
+	l.Name = strings.TrimSpace(text[:i])
+	name := ends.ReplaceAllString(l.Name, "jobCompletion")
+	found, err := measure.Find([]string{name})
+	switch {
+	case err != nil && strings.Contains(name, " of "):
+		return fmt.Errorf("read threshold %q: %w", text, err)
+	case len(found) != 1:
+		return fmt.Errorf("read threshold %q: %q is no metric; want a limit such as makespan < 60", text, l.Name)
 	}
-	return t.Threshold.UnmarshalText([]byte(text[i:]))
+	if err = l.Threshold.UnmarshalText([]byte(text[i:])); err != nil {
+		return err
+	}
+	l.Metric = found[0]
+	if l.seconds(l.Metric); name == l.Name {
+		return nil
+	}
+	for _, zone := range []string{"", "Z"} {
+		if l.End, err = time.Parse("15:04Z07:00", l.Other+zone); err == nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("read threshold %q: want a time of day such as < 06:00, in UTC, or < 06:00+02:00", text)
 }
+
+// ends begins a limit for the end of jobs.
+var ends = regexp.MustCompile(`^end\b`)
 
 // keys returns the names of all metrics, with what a schema says of each.
 func (metricThresholds) keys() map[string]string {
@@ -181,7 +211,7 @@ func (e *Experiment) fillThresholds() {
 		if e.Thresholds.ByMetric == nil {
 			e.Thresholds.ByMetric = metricThresholds{}
 		}
-		e.Thresholds.ByMetric[t.metric] = append(e.Thresholds.ByMetric[t.metric], t.Threshold)
+		e.Thresholds.ByMetric[t.Metric.Name] = append(e.Thresholds.ByMetric[t.Metric.Name], t.Threshold)
 	}
 	e.Thresholds.Named = nil
 	labelled := func(name string) bool {
@@ -208,13 +238,21 @@ func (e *Experiment) fillThresholds() {
 			if t.Other == "" || t.operator != "" {
 				continue
 			}
-			if d, err := time.ParseDuration(t.Other); err == nil && d >= 0 && m.Unit == "s" && !labelled(t.Other) {
-				t.Other, t.Limit, t.unit = "", d.Seconds(), "s"
-			} else if m.IsFactor() {
+			if (labelled(t.Other) || !t.seconds(m)) && m.IsFactor() {
 				t.Limit = 1
 			}
 		}
 	}
+}
+
+// seconds reads a limit of a time that has a unit such as 2m, and reports whether it is one.
+func (t *Threshold) seconds(m measure.Metric) bool {
+	d, err := time.ParseDuration(t.Other)
+	ok := err == nil && d >= 0 && m.Unit == "s"
+	if ok {
+		t.Other, t.Limit, t.unit = "", d.Seconds(), "s"
+	}
+	return ok
 }
 
 func (e *Experiment) thresholdProblems(p *problems) {

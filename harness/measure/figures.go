@@ -82,6 +82,8 @@ type Figures struct {
 	// long reduces held all slots while maps of their own jobs waited.
 	KilledMs  float64 `json:"killedMs,omitempty"`
 	StarvedMs float64 `json:"starvedMs,omitempty"`
+	// Kept has values of metrics of some jobs, by name, for summaries.
+	Kept map[string]float64 `json:"kept,omitempty"`
 	// Notes are the scheduler model's own figures, such as learned delays.
 	Notes map[string]float64 `json:"-"`
 

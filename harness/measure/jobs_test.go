@@ -96,6 +96,9 @@ func TestMetricsByHand(t *testing.T) {
 		{metric: "mapDuration", want: (5 + 20*100 + 200*40 + 1) / 222.0},
 		{metric: "jobCompletion", in: class("queue", "large"), want: 90},
 		{metric: "failedJobs", in: class("queue", "small"), want: 1},
+		{metric: "jobCompletion of root.large", want: 90},
+		{metric: "waiting.max of job [pe]*", want: 40},
+		{metric: "failedJobs of user nobody", want: math.NaN()},
 		{metric: "completion.max", in: class("size", "0-10 maps"), want: 35},
 		{metric: "slowdown", in: class("size", "151-500 maps"), want: 2},
 		{metric: "waiting", in: class("size", "11-50 maps"), want: 0},
@@ -137,6 +140,40 @@ func TestClasses(t *testing.T) {
 	s.Classify([]measure.SizeClass{{"few", 5}, {"many", math.MaxInt}})
 	if len(s.Classes) != len(f.Classes) {
 		t.Errorf("a summary has no list of jobs, and lost its classes: %+v", s.Classes)
+	}
+}
+
+// A day ends at 6:00. The last job of the first one ends an hour after that, of the second at 3:00, of the
+// fourth at 4:00.
+func TestEnds(t *testing.T) {
+	f := measure.Of(twoNodes, slices.Values(jobsOf(t, `
+early    18000  18000  19000 1 nightly ok
+late     21000  21000  25200 1 nightly ok
+evening  79200  79200  97200 1 nightly ok
+other    80000  80000 107000 1 adhoc   ok
+morning 273600 273600 273610 1 nightly ok`)))
+	m := must(measure.Find([]string{"completion.p95 of nightly"}))[0]
+	e := m.Ends(f, -6*3_600_000)
+	if list, refused := m.Jobs(f); e.Value != 3600 || e.Lo != 3600 || e.N != 3 || int(e.Hi) != 32_427 || len(list) != 4 || refused != 0 {
+		t.Errorf("%d jobs end %+v, want 4 jobs, an hour late, of 3 days, and one more day by 32427 s", len(list), e)
+	}
+	if e := m.Over(f); e.Bounded() {
+		t.Errorf("four jobs have the interval %+v", e)
+	}
+	var week strings.Builder
+	for i := range 700 {
+		fmt.Fprintf(&week, "j%d %d %d %d 1 nightly ok\n", i, i*864, i*864+i%100, i*864+200)
+	}
+	f = measure.Of(twoNodes, slices.Values(jobsOf(t, week.String())))
+	f.Keep([]measure.Metric{m})
+	for part, bounded := range map[string]bool{"waiting.p95": true, "waiting.p99": true, "waiting.max": false, "makespan": false} {
+		m := must(measure.Find([]string{part}))[0]
+		if e := m.Over(f); e.Bounded() != bounded || e.Value != m.Of(f) {
+			t.Errorf("%s: %+v, want %v", part, e, m.Of(f))
+		}
+	}
+	if x := m.Of(f.Summary()); x != 200 {
+		t.Errorf("a summary says %v, want 200", x)
 	}
 }
 

@@ -33,6 +33,8 @@ type Metric struct {
 	// not recorded but made up, by Figures.Synthetic, the value is not known.
 	madeUp string
 
+	has    func(*Job) bool // of which jobs alone it is; nil: of all
+	beyond float64         // of a percentile, the share of jobs beyond it
 	value  func([]*Figures) float64
 	part   func([]*Figures) stats.Share
 	ofJobs func([]*JobClass) float64
@@ -140,7 +142,8 @@ func metric(name, unit string, better Direction, text, madeUp string, of ...any)
 }
 
 // Find returns the metrics with the given names, in this order. Without names it
-// returns the usual metrics, and for the name "all" all of them.
+// returns the usual metrics, and for the name "all" all of them. A metric of jobs may be that of a
+// queue (waiting.p95 of adhoc), a user (missed of user ann) or jobs (failedJobs of job etl-*).
 func Find(names []string) ([]Metric, error) {
 	if len(names) == 0 {
 		return slices.Clone(firstMetrics), nil
@@ -156,11 +159,19 @@ func Find(names []string) ([]Metric, error) {
 			chosen = append(chosen, noted(note))
 			continue
 		}
+		name, of, some := strings.Cut(strings.TrimSpace(name), " of ")
 		i := slices.IndexFunc(all, func(m Metric) bool { return m.Name == Spelt(name) })
 		if i < 0 {
 			return nil, fmt.Errorf("unknown metric %q; %s", name, nearest.Hint(name, Names()))
 		}
-		chosen = append(chosen, all[i])
+		m := all[i]
+		if some {
+			var err error
+			if m, err = m.within(of); err != nil {
+				return nil, err
+			}
+		}
+		chosen = append(chosen, m)
 	}
 	return chosen, nil
 }

@@ -141,16 +141,17 @@ func (p *Property) metrics() []Metric {
 	}}}
 	for _, part := range []struct {
 		name, text string
+		beyond     float64
 		of         func(*Distribution) float64
 	}{
-		{"p50", "median", func(d *Distribution) float64 { return d.P50 }},
-		{"p90", "90th percentile", func(d *Distribution) float64 { return d.P90 }},
-		{"p95", "95th percentile", func(d *Distribution) float64 { return d.P95 }},
-		{"p99", "99th percentile", func(d *Distribution) float64 { return d.P99 }},
-		{"max", "largest", func(d *Distribution) float64 { return d.Max }},
+		{"p50", "median", 0.5, func(d *Distribution) float64 { return d.P50 }},
+		{"p90", "90th percentile", 0.1, func(d *Distribution) float64 { return d.P90 }},
+		{"p95", "95th percentile", 0.05, func(d *Distribution) float64 { return d.P95 }},
+		{"p99", "99th percentile", 0.01, func(d *Distribution) float64 { return d.P99 }},
+		{"max", "largest", 0, func(d *Distribution) float64 { return d.Max }},
 	} {
 		list = append(list, Metric{
-			Name: p.Name + "." + part.name, Text: part.text + " of the jobs' " + p.text,
+			Name: p.Name + "." + part.name, beyond: part.beyond, Text: part.text + " of the jobs' " + p.text,
 			ofJobs: func(classes []*JobClass) float64 {
 				value := math.NaN()
 				for _, c := range classes {
