@@ -1,8 +1,10 @@
 package cmd
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/urfave/cli/v2"
 
@@ -55,7 +57,24 @@ func runSweep(c *cli.Context, o *sweepOptions, files []string) error {
 	if err != nil {
 		return err
 	}
-	return show(c, report)
+	return showSweep(c, plan, run, report)
+}
+
+// showSweep prints what a finished sweep gave, and fails if no setting keeps its thresholds.
+func showSweep(c *cli.Context, plan *sweep.Plan, run *runs.Run, report *sweep.Report) error {
+	best, after := report.Answers.Best, []string{"heddle compare", run.Dir}
+	if best != nil && best.QueuesFile != "" {
+		best.QueuesFile = filepath.Join(run.Dir, best.QueuesFile)
+		after = []string{"heddle doctor --queues", best.QueuesFile}
+	}
+	if err := show(c, report); err != nil {
+		return err
+	}
+	if best == nil && len(plan.Thresholds) > 0 {
+		return withCode(exitThreshold, errors.New("no setting is shown to keep all thresholds"))
+	}
+	next(c, after[0], after[1])
+	return nil
 }
 
 // finishSweep runs the replays of a sweep that have no result yet, and prints what all gave.
@@ -73,7 +92,9 @@ func finishSweep(c *cli.Context, plan *sweep.Plan, run *runs.Run) error {
 	w.close()
 	fmt.Fprintln(c.App.ErrWriter, "run folder:", run.Dir)
 	if err != nil {
-		next(c, "heddle sweep --resume", run.Dir)
+		if c.Context.Err() != nil { // any other error would come again
+			next(c, "heddle sweep --resume", run.Dir)
+		}
 		return err
 	}
 	if rows.Damaged > 0 {
@@ -83,11 +104,7 @@ func finishSweep(c *cli.Context, plan *sweep.Plan, run *runs.Run) error {
 	if err != nil {
 		return err
 	}
-	if err := show(c, report); err != nil {
-		return err
-	}
-	next(c, "heddle compare", run.Dir)
-	return nil
+	return showSweep(c, plan, run, report)
 }
 
 // openSweep makes the plan of a sweep file, and its run folder. With --dry-run it makes

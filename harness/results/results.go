@@ -52,6 +52,8 @@ type Trial struct {
 	// Later has the figures of what ran after that, if the trial is of several stages
 	// that run one after the other, such as the jobs of a query.
 	Later []*measure.Figures `json:"laterStages,omitempty"`
+	// Held is what the trial of a sweep says of each of its thresholds.
+	Held []Held `json:"held,omitempty"`
 	// Cache says how much of the input was in the HDFS cache. It is nil if
 	// nothing was to be cached.
 	Cache *Cache `json:"cache,omitempty"`
@@ -72,6 +74,15 @@ type Trial struct {
 	Warnings []string `json:"warnings,omitempty"`
 	// FailedJobs names the jobs that failed, in the order of their submission.
 	FailedJobs []FailedJob `json:"failedJobs,omitempty"`
+}
+
+// Held is what a trial says of a threshold of its sweep.
+type Held struct {
+	// Value is that of the threshold's metric, with the ends of its interval if there is one; empty if
+	// it is not known. Over is what the interval is from, such as 7 days.
+	Value   []float64 `json:"value,omitempty"`
+	Over    string    `json:"over,omitempty"`
+	Refused int       `json:"refused,omitempty"` // jobs that it is about and YARN refused
 }
 
 // Starved says of the trials of each workload what measure.StarvedText says of them.

@@ -22,8 +22,11 @@ type Answers struct {
 	Front []FrontSetting `json:"paretoFront,omitempty"`
 	// Effects say how the first metric depends on each axis, for each model.
 	Effects []AxisEffect `json:"effects,omitempty"`
-	// Best is the setting that is best by the first metric, nil if all are equal.
+	// Best is the setting that is best by the first metric, of those that keep all thresholds. It is nil
+	// if none does, or if there is nothing to choose from.
 	Best *Best `json:"best,omitempty"`
+	// Thresholds says which settings keep them.
+	Thresholds string `json:"thresholds,omitempty"`
 }
 
 // FrontSetting is a setting on the Pareto front.
@@ -68,9 +71,13 @@ type Best struct {
 	Traces  []string          `json:"traces"`
 	// Untold names how many other settings the seeds do not tell from the best.
 	Untold int `json:"untold"`
+	// QueuesFile is its capacity-scheduler.xml in the run folder, if its model follows one.
+	QueuesFile string `json:"queuesFile,omitempty"`
 	// HeldOut says, for each trace, how the setting does there that is best on all others:
 	// what a choice costs on a trace that was not used to choose. It is empty with one trace.
 	HeldOut []HeldOut `json:"heldOut,omitempty"`
+
+	at int // in Plan.Settings
 }
 
 // HeldOut is the loss of a choice on a trace that was not used for it.
@@ -83,14 +90,15 @@ type HeldOut struct {
 }
 
 // answer computes the answers of a plan's trials.
-func answer(p *Plan, trials []results.Trial, metrics []measure.Metric) *Answers {
-	g := &grid{p: p, metric: metrics[0], of: p.group(trials)}
+func (g *grid) answer(metrics []measure.Metric) *Answers {
 	a := &Answers{}
 	if len(metrics) > 1 {
 		a.Front = g.front(metrics[:2])
 	}
 	a.Effects = g.effects()
-	a.Best = g.best()
+	if a.Best = g.best(); len(g.p.Thresholds) > 0 {
+		a.Thresholds = g.limits(a.Best)
+	}
 	return a
 }
 
@@ -99,6 +107,24 @@ type grid struct {
 	p      *Plan
 	metric measure.Metric
 	of     map[[2]int][]*results.Trial
+	held   map[[2]int][]Held
+	may    func(setting int) bool // whether a setting may be the best
+}
+
+// newGrid groups the trials of a plan. Settings may be the best if they keep all thresholds, or if
+// their verdict is atWorst.
+func newGrid(p *Plan, trials []results.Trial, m measure.Metric, atWorst compare.Verdict) *grid {
+	g := &grid{p: p, metric: m, of: p.group(trials), held: map[[2]int][]Held{}}
+	for at, list := range g.of {
+		for k := range p.Thresholds {
+			g.held[at] = append(g.held[at], newHeld(&p.Thresholds[k], k, distinct(list)))
+		}
+	}
+	g.may = func(i int) bool {
+		v, _ := g.verdict(i)
+		return v == compare.Met || v == atWorst
+	}
+	return g
 }
 
 // mean returns the mean of a metric for a setting on a trace, and NaN if it has none.
@@ -180,7 +206,7 @@ func (s *Setting) name() string {
 func (g *grid) bestOf(traces []int) int {
 	best, least := -1, math.Inf(1)
 	for i := range g.p.Settings {
-		if x := cost(g.metric, g.over(g.metric, i, traces)); x < least {
+		if x := cost(g.metric, g.over(g.metric, i, traces)); x < least && g.may(i) {
 			best, least = i, x
 		}
 	}
@@ -190,11 +216,14 @@ func (g *grid) bestOf(traces []int) int {
 func (g *grid) best() *Best {
 	all := g.traces()
 	i := g.bestOf(all)
-	if i < 0 || len(g.p.Settings) < 2 {
+	if i < 0 || len(g.p.Settings) < 2 && len(g.p.Thresholds) == 0 {
 		return nil
 	}
 	s := &g.p.Settings[i]
-	b := &Best{Setting: s.name(), Set: s.Values, Metric: g.metric.Name}
+	b := &Best{Setting: s.name(), Set: s.Values, Metric: g.metric.Name, at: i}
+	if s.Model.FollowsQueues() {
+		b.QueuesFile = queuesFile
+	}
 	for _, t := range all {
 		b.Traces = append(b.Traces, g.p.Traces[t].Label)
 		e := stats.Mean(valuesOf(g.metric, distinct(g.of[[2]int{t, i}])))
@@ -244,7 +273,7 @@ func (g *grid) against(trace, a, b int) stats.Comparison {
 // untold returns the settings that the seeds do not tell from the best one, in any trace.
 func (g *grid) untold(best int) (list []int) {
 	for i := range g.p.Settings {
-		if i != best && !slices.ContainsFunc(g.traces(), func(t int) bool {
+		if i != best && g.may(i) && !slices.ContainsFunc(g.traces(), func(t int) bool {
 			c := g.against(t, best, i)
 			return c.Lo > 0 && c.Bounded() || c.Hi < 0 && c.Bounded()
 		}) {

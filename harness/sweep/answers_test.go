@@ -6,8 +6,10 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
+	"heddle/harness/compare"
 	"heddle/harness/config"
 	"heddle/harness/measure"
 	"heddle/harness/results"
@@ -43,7 +45,7 @@ func made(traces int, values []string, seeds int, makespanMs func(trace, setting
 func answersOf(t *testing.T, p *Plan, trials []results.Trial) *Answers {
 	t.Helper()
 	metrics := must(measure.Find([]string{"makespan"}))
-	return answer(p, trials, metrics)
+	return newGrid(p, trials, metrics[0], compare.Met).answer(metrics)
 }
 
 // The third setting is best on traces 0 and 1, the first on trace 2. Chosen on the others,
@@ -108,5 +110,41 @@ func TestEffectsOfManyValues(t *testing.T) {
 	}
 	if !slices.ContainsFunc(e[0].Levels, func(l Level) bool { return l.Value == "0 to 19" && math.Abs(float64(l.Mean)-109.5) < 1e-9 && l.N == 20 }) {
 		t.Errorf("levels %+v, want 0 to 19 with the mean 109.5", e[0].Levels)
+	}
+}
+
+// The best setting is one that keeps the thresholds. If none does, the answer names the nearest, and more
+// seeds go to those that may. A threshold of whose jobs YARN refused some is missed.
+func TestThresholds(t *testing.T) {
+	for _, c := range []struct {
+		limit   string
+		refused int // by the third setting
+		best    string
+		says    string
+	}{
+		{"makespan < 250", 0, "m, x=3", "Of 3 settings 2 keep all thresholds, 1 miss one, of 0 it cannot be told. Best by makespan"},
+		{"makespan > 150", 0, "m, x=2", "makespan > 150: 200 s [200, 200] met, 3 seeds."},
+		{"makespan < 100.1", 0, "", "2 miss one, of 1 it cannot be told. Nearest: m x=3; makespan < 100.1: 100 s"},
+		{"makespan < 90", 0, "", "0 keep all thresholds, 3 miss one, of 0 it cannot be told. Nearest: m x=3; makespan < 90: 100 s"},
+		{"makespan < 250", 2, "m, x=2", "1 keep all"},
+	} {
+		p, trials := made(1, []string{"1", "2", "3"}, 3, func(_, setting, repeat int) float64 {
+			return []float64{300e3, 200e3, 100e3}[setting] + 99*float64(repeat)
+		})
+		var l config.Limit
+		if err := l.UnmarshalText([]byte(c.limit)); err != nil {
+			t.Fatal(err)
+		}
+		p.Thresholds = []config.Limit{l}
+		for i := range trials {
+			trials[i].Held = []results.Held{{Value: []float64{trials[i].Figures.MakespanMs / 1000}}}
+			if i%3 == 2 {
+				trials[i].Held[0].Refused = c.refused
+			}
+		}
+		a := answersOf(t, p, trials)
+		if best := a.Best; best == nil && c.best != "" || best != nil && best.Setting != c.best || !strings.Contains(a.Thresholds, c.says) {
+			t.Errorf("%s: best %+v, says %q; want %q and %q", c.limit, best, a.Thresholds, c.best, c.says)
+		}
 	}
 }

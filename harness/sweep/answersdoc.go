@@ -18,7 +18,11 @@ func (a *Answers) doc(metrics []measure.Metric) (d doc.Doc) {
 		for i, x := range b.Means {
 			t.Add(b.Traces[i], x.cell(m.Unit))
 		}
-		d = append(d, doc.Lead(b.Setting+"; "+b.told()), t)
+		told := b.told()
+		if a.Thresholds != "" {
+			told += " among those that keep the thresholds"
+		}
+		d = append(d, doc.Lead(b.Setting+"; "+told), t)
 		if len(b.HeldOut) > 0 {
 			h := doc.NewTable("held out", "trace left out", "best on the others", "worse there by")
 			unit := m.Unit

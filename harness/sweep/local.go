@@ -99,7 +99,13 @@ func (in *inputs) config(ctx context.Context, p *Plan, r *Replay) (replay.Config
 
 // row returns the row of a replay's outcome.
 func (p *Plan) row(r *Replay, o *replay.Outcome) (Row, error) {
-	return newRow(r.Key, experiment.Row(o, p.workload(r), p.Settings[r.Setting].Label, r.Repeat))
+	held, err := p.keep(o)
+	if err != nil {
+		return Row{}, err
+	}
+	t := experiment.Row(o, p.workload(r), p.Settings[r.Setting].Label, r.Repeat)
+	t.Held = held
+	return newRow(r.Key, t)
 }
 
 // Local runs replays of a plan on this machine, one on each core. It calls done with

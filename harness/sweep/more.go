@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"slices"
 
+	"heddle/harness/compare"
 	"heddle/harness/measure"
 	"heddle/harness/results"
 )
 
-// extend adds repeats to the best setting and to those that its seeds do not tell from it,
-// by the first metric: as many as the plan began with, up to MostSeeds. All replays of the
+// extend adds repeats to the best setting of those that may keep all thresholds, and to those that its
+// seeds do not tell from it, by the first metric: as many as the plan began with, up to MostSeeds. All replays of the
 // plan must have a row. What is added follows from these rows alone: the same plan grows in
 // the same way, in whatever order replays run. It reports whether it added any.
 func (p *Plan) extend(rows *Rows) (bool, error) {
@@ -24,7 +25,7 @@ func (p *Plan) extend(rows *Rows) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	g := &grid{p: p, metric: metrics[0], of: p.group(trials)}
+	g := newGrid(p, trials, metrics[0], compare.Unclear)
 	best := g.bestOf(g.traces())
 	if best < 0 {
 		return false, nil

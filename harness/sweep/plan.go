@@ -51,6 +51,7 @@ type Plan struct {
 	Traces      []Input
 	Calibration *Input // nil: recorded times, or those of a list's rules
 	Metrics     []string
+	Thresholds  []config.Limit
 	// Sample is how points were drawn, a value of config.Sweep.Sample. Axes are the
 	// names of the axes in ascending order.
 	Sample string
@@ -110,7 +111,8 @@ func (p *Plan) trialName(r *Replay) string {
 // hashes, and refuses values of axes that no replay could have.
 func New(s *config.Sweep) (*Plan, error) {
 	p := &Plan{
-		Name: s.Name, Build: build(), Metrics: s.Metrics, Sample: s.Sample, Seeds: s.Seeds, MostSeeds: s.MostSeeds, Seed: s.Seed,
+		Name: s.Name, Build: build(), Metrics: s.Metrics, Thresholds: s.Thresholds, Sample: s.Sample,
+		Seeds: s.Seeds, MostSeeds: s.MostSeeds, Seed: s.Seed,
 		Axes: slices.Sorted(maps.Keys(s.Vary)), Points: map[string][]int{},
 	}
 	var err error
@@ -190,10 +192,14 @@ func (p *Plan) key(r *Replay) string {
 	if p.Calibration != nil {
 		costs = p.Calibration.SHA256
 	}
-	text, err := json.Marshal([]any{
+	of := []any{
 		p.Traces[r.Trace].SHA256, costs, s.Model.Model, s.Model.Reduces, s.Model.Params, s.Model.Splits,
 		s.Behaviour, s.Cluster, r.Seed, p.workload(r), s.Label, r.Repeat,
-	})
+	}
+	if len(p.Thresholds) > 0 {
+		of = append(of, p.Thresholds)
+	}
+	text, err := json.Marshal(of)
 	if err != nil {
 		panic(err) // these are plain values
 	}
@@ -353,6 +359,9 @@ func settingOf(s *config.Sweep, m config.Model, point map[string]string) (Settin
 	x := Setting{Model: m, Behaviour: s.Under(m), Cluster: maps.Clone(s.Cluster), Values: map[string]string{}, Label: m.Label}
 	if x.Cluster == nil {
 		x.Cluster = map[string]string{}
+	}
+	if m.FollowsQueues() && x.Actuator == config.ActuatorLabels {
+		x.Actuator = config.ActuatorNone // as the ResourceManager that reads the file
 	}
 	x.Model.Params = maps.Clone(m.Params)
 	if x.Model.Params == nil {

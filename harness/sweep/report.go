@@ -39,6 +39,7 @@ type SettingMean struct {
 	// Schedules is the number of different schedules among the seeds, which count once.
 	Schedules int    `json:"schedules"`
 	Metrics   []Mean `json:"metrics"`
+	Held      []Held `json:"thresholds,omitempty"`
 }
 
 // Mean is the mean of a metric with its 95 % interval.
@@ -60,17 +61,12 @@ func NewReport(p *Plan, rows *Rows) (*Report, error) {
 // ReportOf returns the report on a finished sweep, from its table of results.
 func ReportOf(p *Plan, trials []results.Trial) (*Report, error) {
 	rows := newRows(p)
-	byName := map[string]*results.Trial{}
-	for i := range trials {
-		byName[trials[i].Name] = &trials[i]
-	}
 	for i := range p.Replays {
 		r := &p.Replays[i]
-		t := byName[p.trialName(r)]
-		if t == nil {
+		if i >= len(trials) || trials[i].Name != p.trialName(r) {
 			return nil, fmt.Errorf("read results: %w: the table of results has no row of %s, which the plan has", runs.ErrDamaged, p.trialName(r))
 		}
-		row, err := newRow(r.Key, *t)
+		row, err := newRow(r.Key, trials[i])
 		if err != nil {
 			return nil, err
 		}
@@ -90,15 +86,15 @@ func report(p *Plan, trials []results.Trial, digest string) (*Report, error) {
 		Sweep: p.Name, Sample: p.Sample, Replays: len(p.Replays), Done: len(trials), Digest: digest, Settings: []SettingMean{},
 		metrics: metrics, axes: p.Axes, several: len(p.Traces) > 1,
 	}
-	of := p.group(trials)
+	g := newGrid(p, trials, metrics[0], compare.Met)
 	for t := range p.Traces {
 		for i := range p.Settings {
 			s := &p.Settings[i]
-			list := of[[2]int{t, i}]
+			list := g.of[[2]int{t, i}]
 			if len(list) == 0 {
 				continue
 			}
-			m := SettingMean{Trace: p.Traces[t].Label, Model: s.Model.Label, Values: s.Values, Seeds: len(list)}
+			m := SettingMean{Trace: p.Traces[t].Label, Model: s.Model.Label, Values: s.Values, Seeds: len(list), Held: g.held[[2]int{t, i}]}
 			list = distinct(list)
 			m.Schedules = len(list)
 			for _, metric := range metrics {
@@ -109,7 +105,7 @@ func report(p *Plan, trials []results.Trial, digest string) (*Report, error) {
 		}
 	}
 	if x.Warnings = warnings(trials); x.Done == x.Replays {
-		x.Answers = answer(p, trials, metrics)
+		x.Answers = g.answer(metrics)
 	}
 	return x, nil
 }
@@ -179,6 +175,11 @@ func (x *Report) Doc() doc.Doc {
 	for _, m := range x.metrics {
 		t.Columns = append(t.Columns, m.Name)
 	}
+	if len(x.Settings) > 0 {
+		for _, h := range x.Settings[0].Held {
+			t.Columns = append(t.Columns, h.Threshold)
+		}
+	}
 	list := x.Settings
 	if len(list) > mostRows {
 		list = list[:mostRows]
@@ -205,9 +206,15 @@ func (x *Report) Doc() doc.Doc {
 				row = append(row, doc.Number(m.Mean, unit))
 			}
 		}
+		for _, h := range s.Held {
+			row = append(row, h.cell())
+		}
 		t.Add(row...)
 	}
 	d := doc.Doc{t}
+	if x.Answers != nil && x.Answers.Thresholds != "" {
+		d = doc.Doc{doc.Lead(x.Answers.Thresholds), t}
+	}
 	if n := len(x.Settings) - len(list); n > 0 {
 		d = append(d, doc.Notes{moreNote(n)})
 	}

@@ -164,7 +164,7 @@ func (s *Rows) Trials(p *Plan) ([]results.Trial, error) {
 			continue
 		}
 		var t results.Trial
-		if err := json.Unmarshal(row.Trial, &t); err != nil || t.Figures == nil {
+		if err := json.Unmarshal(row.Trial, &t); err != nil || t.Figures == nil || len(t.Held) != len(p.Thresholds) {
 			return nil, fmt.Errorf("read row %s: no result of a replay: %w", r.Key, err)
 		}
 		list = append(list, t)

@@ -9,15 +9,19 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
+	"heddle/harness/queues"
 	"heddle/harness/results"
 	"heddle/harness/runs"
+	"heddle/harness/sched"
 )
 
 // Files of a sweep's run folder, beside the rows and the table.
 const (
 	planFile   = "plan.json"
 	sourceFile = "sweep.yaml"
+	queuesFile = "capacity-scheduler.xml" // of the best setting
 )
 
 // Begin makes the run folder of a plan below root. A folder of this name that has the
@@ -209,5 +213,21 @@ func finish(o *Options, rows *Rows) error {
 	if err != nil {
 		return err
 	}
-	return results.WriteTable(o.Run, trials)
+	if err := results.WriteTable(o.Run, trials); err != nil {
+		return err
+	}
+	x, err := NewReport(o.Plan, rows)
+	if err != nil || x.Answers.Best == nil || x.Answers.Best.QueuesFile == "" {
+		return err
+	}
+	m, err := o.Plan.Settings[x.Answers.Best.at].Model.Scheduler(o.Plan.Seed)
+	if err != nil {
+		return err
+	}
+	f := sched.QueuesOf(m)
+	again, err := queues.Read(strings.NewReader(f.XML()))
+	if err != nil || len(f.Differs(again)) > 0 {
+		return fmt.Errorf("%s: it reads otherwise than it was written: %w", queuesFile, err)
+	}
+	return o.Run.WriteFile(queuesFile, []byte(f.XML()))
 }
