@@ -26,6 +26,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"math"
 	"os"
@@ -216,14 +217,23 @@ func inputOf(label, path string) (Input, error) {
 	return Input{Label: label, Path: path, SHA256: sum}, err
 }
 
+// hashOf returns the SHA-256 of a file, or of all files in a folder with their names.
 func hashOf(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", fmt.Errorf("read input of the sweep: %w", err)
-	}
-	defer f.Close()
 	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
+	err := filepath.WalkDir(path, func(at string, d fs.DirEntry, err error) error {
+		if err != nil || at != path && !d.Type().IsRegular() || d.IsDir() {
+			return err
+		}
+		f, err := os.Open(at)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		io.WriteString(h, at[len(path):])
+		_, err = io.Copy(h, f)
+		return err
+	})
+	if err != nil {
 		return "", fmt.Errorf("read input of the sweep: %w", err)
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
