@@ -25,6 +25,7 @@ import (
 	"heddle/traces"
 	"heddle/traces/byjob"
 	"heddle/traces/format"
+	"heddle/traces/printable"
 )
 
 // Format describes the format of SWIM's lists to package exchange.
@@ -217,7 +218,14 @@ func Write(out io.Writer, jobs iter.Seq[traces.JobListed]) error {
 // already, it computes each entry from the job's events.
 func write(e *format.Export) (notes []string, err error) {
 	var failed error
-	err = Write(e.Out, func(yield func(traces.JobListed) bool) {
+	left := 0
+	err = Write(e.Out, func(each func(traces.JobListed) bool) {
+		yield := func(j traces.JobListed) bool {
+			if j.Queue+j.User != "" {
+				left++
+			}
+			return each(j)
+		}
 		if e.Header.List != nil {
 			for event := range e.Events {
 				if j, ok := event.(*traces.JobListed); ok && !yield(*j) {
@@ -240,7 +248,10 @@ func write(e *format.Export) (notes []string, err error) {
 			}
 		}
 	})
-	return nil, errors.Join(failed, err)
+	if left > 0 {
+		notes = []string{fmt.Sprintf("left out the queue or user of %s: SWIM's lists have no columns for them", printable.Count(left, "job"))}
+	}
+	return notes, errors.Join(failed, err)
 }
 
 // fromTrace computes the entry in a SWIM list for a job of a trace. The numbers
@@ -249,7 +260,7 @@ func write(e *format.Export) (notes []string, err error) {
 func fromTrace(j *byjob.Job) traces.JobListed {
 	out := traces.JobListed{Job: j.ID, Name: string(j.ID)}
 	if j.Submitted != nil {
-		out.T = max(j.Submitted.T, 0)
+		out.T, out.Queue, out.User = max(j.Submitted.T, 0), j.Submitted.Queue, j.Submitted.User
 	}
 	var sum traces.Counters
 	for _, t := range j.Tasks {
