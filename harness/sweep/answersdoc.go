@@ -84,8 +84,5 @@ func effectsTable(list []AxisEffect, m measure.Metric) *doc.Table {
 func (x *Mean) cell(unit string) doc.Cell { return (&Interval{x.Mean, x.CI95}).cell(unit) }
 
 func (x *Interval) cell(unit string) doc.Cell {
-	if x.CI95.Bounded() {
-		return doc.Estimate(x.Value, x.CI95[0], x.CI95[1], unit).Short()
-	}
-	return doc.Number(x.Value, unit)
+	return doc.Estimate(x.Value, x.CI95[0], x.CI95[1], unit).Short()
 }

@@ -40,6 +40,7 @@ import (
 	"heddle/harness/option"
 	"heddle/harness/replay/recorded"
 	"heddle/harness/results"
+	"heddle/harness/sched"
 )
 
 // Plan is all replays of a sweep. It is a value that can be written to a file: a task on
@@ -366,17 +367,13 @@ func (p *Plan) addSettings(s *config.Sweep, points []map[string]string) error {
 }
 
 func settingOf(s *config.Sweep, m config.Model, point map[string]string) (Setting, error) {
-	x := Setting{Model: m, Behaviour: s.Under(m), Cluster: maps.Clone(s.Cluster), Values: map[string]string{}, Label: m.Label}
-	if x.Cluster == nil {
-		x.Cluster = map[string]string{}
-	}
+	x := Setting{Model: m, Behaviour: s.Under(m), Cluster: map[string]string{}, Values: map[string]string{}, Label: m.Label}
+	maps.Copy(x.Cluster, s.Cluster)
 	if m.FollowsQueues() && x.Actuator == config.ActuatorLabels {
 		x.Actuator = config.ActuatorNone // as the ResourceManager that reads the file
 	}
-	x.Model.Params = maps.Clone(m.Params)
-	if x.Model.Params == nil {
-		x.Model.Params = map[string]string{}
-	}
+	x.Model.Params = map[string]string{}
+	maps.Copy(x.Model.Params, m.Params)
 	var changes []string
 	for _, axis := range slices.Sorted(maps.Keys(point)) {
 		value := point[axis]
@@ -393,8 +390,16 @@ func settingOf(s *config.Sweep, m config.Model, point map[string]string) (Settin
 		x.Values[axis] = value
 	}
 	x.Change = strings.Join(changes, ",")
-	if _, err := x.Model.Scheduler(s.Seed); err != nil {
+	made, err := x.Model.Scheduler(s.Seed)
+	if err != nil {
 		return x, fmt.Errorf("model %s: %w", x.Label, err)
+	}
+	if f := sched.QueuesOf(made); f != nil {
+		for _, k := range f.NotSimulated {
+			if _, varies := x.Model.Params["queues."+k.Name]; varies {
+				return x, fmt.Errorf("%s.queues.%s: %s", m.Label, k.Name, k.Why)
+			}
+		}
 	}
 	if _, _, err := changed(x.Behaviour, x.Cluster); err != nil {
 		return x, fmt.Errorf("vary %s: %w", cmp.Or(x.Change, x.Label), err)

@@ -199,12 +199,7 @@ func (x *Report) Doc() doc.Doc {
 		}
 		row = append(row, s.Seeds)
 		for k, m := range s.Metrics {
-			unit := x.metrics[k].Unit
-			if m.CI95.Bounded() {
-				row = append(row, doc.Estimate(m.Mean, m.CI95[0], m.CI95[1], unit))
-			} else {
-				row = append(row, doc.Number(m.Mean, unit))
-			}
+			row = append(row, doc.Estimate(m.Mean, m.CI95[0], m.CI95[1], x.metrics[k].Unit))
 		}
 		for _, h := range s.Held {
 			row = append(row, h.cell())
@@ -216,7 +211,7 @@ func (x *Report) Doc() doc.Doc {
 		d = doc.Doc{doc.Lead(x.Answers.Thresholds), t}
 	}
 	if n := len(x.Settings) - len(list); n > 0 {
-		d = append(d, doc.Notes{moreNote(n)})
+		d = append(d, doc.Notes{printable.Count(n, "more setting") + "; --json prints all of them, and the run folder has all replays"})
 	}
 	d = append(d, doc.Facts{{Name: "replays", Value: counted(x.Done, x.Replays)}, {Name: "digest", Value: x.Digest}})
 	if x.Answers != nil {
@@ -226,10 +221,6 @@ func (x *Report) Doc() doc.Doc {
 		d = append(d, doc.Warnings(x.Warnings))
 	}
 	return d
-}
-
-func moreNote(n int) string {
-	return printable.Count(n, "more setting") + "; --json prints all of them, and the run folder has all replays"
 }
 
 func counted(done, all int) string {
