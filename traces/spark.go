@@ -26,14 +26,14 @@ const (
 // SparkLocalities are the names of the levels.
 var SparkLocalities = []string{"noPref", "process", "node", "rack", "any"}
 
-func (l SparkLocality) String() string { return nameOf(SparkLocalities, uint8(l), "locality") }
+func (l SparkLocality) String() string { return nameOf(SparkLocalities, l, "locality") }
 
 // MarshalText writes the name of the level, such as "node".
 func (l SparkLocality) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
 
 // UnmarshalText sets the level from the text that MarshalText writes.
 func (l *SparkLocality) UnmarshalText(text []byte) error {
-	return numberOf(SparkLocalities, string(text), "locality", (*uint8)(l))
+	return numberOf(SparkLocalities, text, "locality", l)
 }
 
 // SparkApplication is an application of Spark. This event, and those of its parts, are at

@@ -52,7 +52,7 @@ func (k TaskKind) Letter() string {
 
 var taskKindNames = []string{"map", "reduce"}
 
-func (k TaskKind) String() string { return nameOf(taskKindNames, uint8(k), "task") }
+func (k TaskKind) String() string { return nameOf(taskKindNames, k, "task") }
 
 // Valid reports whether k is Map or Reduce.
 func (k TaskKind) Valid() bool { return k <= Reduce }
@@ -62,7 +62,7 @@ func (k TaskKind) MarshalText() ([]byte, error) { return []byte(k.String()), nil
 
 // UnmarshalText sets the task kind from the text that MarshalText writes.
 func (k *TaskKind) UnmarshalText(text []byte) error {
-	return numberOf(taskKindNames, string(text), "task", (*uint8)(k))
+	return numberOf(taskKindNames, text, "task", k)
 }
 
 // Task identifies a map or a reduce of a job. Index counts the job's maps, or
@@ -157,7 +157,7 @@ const (
 
 var levelNames = []string{"unknown", "cache", "node", "rack", "off"}
 
-func (l Level) String() string { return nameOf(levelNames, uint8(l), "level") }
+func (l Level) String() string { return nameOf(levelNames, l, "level") }
 
 // Valid reports whether l is one of the known locality levels.
 func (l Level) Valid() bool { return int(l) < len(levelNames) }
@@ -167,7 +167,7 @@ func (l Level) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
 
 // UnmarshalText sets the locality level from the text that MarshalText writes.
 func (l *Level) UnmarshalText(text []byte) error {
-	return numberOf(levelNames, string(text), "level", (*uint8)(l))
+	return numberOf(levelNames, text, "level", l)
 }
 
 // Room says whether a node could take a container.
@@ -183,14 +183,14 @@ const (
 
 var roomNames = []string{"free", "full", "down", "slots"}
 
-func (r Room) String() string { return nameOf(roomNames, uint8(r), "room") }
+func (r Room) String() string { return nameOf(roomNames, r, "room") }
 
 // MarshalText writes the name of the room, such as "full".
 func (r Room) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
 // UnmarshalText sets the room from the text that MarshalText writes.
 func (r *Room) UnmarshalText(text []byte) error {
-	return numberOf(roomNames, string(text), "room", (*uint8)(r))
+	return numberOf(roomNames, text, "room", r)
 }
 
 // PassedWhy is why a scheduler model passed over a job.
@@ -205,14 +205,14 @@ const (
 
 var passedNames = []string{"model", "noRoom", "waits"}
 
-func (p PassedWhy) String() string { return nameOf(passedNames, uint8(p), "why") }
+func (p PassedWhy) String() string { return nameOf(passedNames, p, "why") }
 
 // MarshalText writes the name of the reason, such as "waits".
 func (p PassedWhy) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
 // UnmarshalText sets the reason from the text that MarshalText writes.
 func (p *PassedWhy) UnmarshalText(text []byte) error {
-	return numberOf(passedNames, string(text), "why", (*uint8)(p))
+	return numberOf(passedNames, text, "why", p)
 }
 
 // WaitUnit is the unit in which a scheduler model counts how long a job has waited for nodes
@@ -229,14 +229,14 @@ const (
 
 var waitNames = []string{"none", "skips", "ms", "offers"}
 
-func (u WaitUnit) String() string { return nameOf(waitNames, uint8(u), "unit") }
+func (u WaitUnit) String() string { return nameOf(waitNames, u, "unit") }
 
 // MarshalText writes the name of the unit, such as "skips".
 func (u WaitUnit) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
 
 // UnmarshalText sets the unit from the text that MarshalText writes.
 func (u *WaitUnit) UnmarshalText(text []byte) error {
-	return numberOf(waitNames, string(text), "unit", (*uint8)(u))
+	return numberOf(waitNames, text, "unit", u)
 }
 
 // Outcome is how a job, task or attempt ended.
@@ -253,7 +253,7 @@ const (
 
 var outcomeNames = []string{"unfinished", "succeeded", "failed", "killed"}
 
-func (o Outcome) String() string { return nameOf(outcomeNames, uint8(o), "outcome") }
+func (o Outcome) String() string { return nameOf(outcomeNames, o, "outcome") }
 
 // Valid reports whether o is one of the known outcomes.
 func (o Outcome) Valid() bool { return int(o) < len(outcomeNames) }
@@ -263,13 +263,13 @@ func (o Outcome) MarshalText() ([]byte, error) { return []byte(o.String()), nil 
 
 // UnmarshalText sets the outcome from the text that MarshalText writes.
 func (o *Outcome) UnmarshalText(text []byte) error {
-	return numberOf(outcomeNames, string(text), "outcome", (*uint8)(o))
+	return numberOf(outcomeNames, text, "outcome", o)
 }
 
 // nameOf returns the name at position n of a list of names. If the list is too
 // short, it returns a text such as "level(7)", made of the parameter what and
 // the position.
-func nameOf(names []string, n uint8, what string) string {
+func nameOf[N ~uint8](names []string, n N, what string) string {
 	if int(n) < len(names) && names[n] != "" {
 		return names[n]
 	}
@@ -278,15 +278,15 @@ func nameOf(names []string, n uint8, what string) string {
 
 // numberOf is the reverse of nameOf: it sets n to the position of a name in a
 // list of names.
-func numberOf(names []string, text, what string, n *uint8) error {
-	if i := slices.Index(names, text); i >= 0 && text != "" {
-		*n = uint8(i)
+func numberOf[N ~uint8](names []string, text []byte, what string, n *N) error {
+	if i := slices.Index(names, string(text)); i >= 0 && len(text) > 0 {
+		*n = N(i)
 		return nil
 	}
-	if digits, ok := strings.CutPrefix(text, what+"("); ok {
+	if digits, ok := strings.CutPrefix(string(text), what+"("); ok {
 		v, err := strconv.ParseUint(strings.TrimSuffix(digits, ")"), 10, 8)
 		if err == nil {
-			*n = uint8(v)
+			*n = N(v)
 			return nil
 		}
 	}

@@ -81,7 +81,7 @@ func (m *Machines) Facts(name string, rates Rates) (traces.ClusterFacts, map[str
 	c := traces.ClusterFacts{Name: name, HostCores: rates.HostCores, AMMemoryBytes: int64(m.AMMemory)}
 	rack, inRack := 0, 0
 	for i := range m.Nodes {
-		if r := rackOf(i, m.Nodes, m.Racks); r != rack {
+		if r := RackOf(i, m.Nodes, m.Racks); r != rack {
 			rack, inRack = r, 0
 		}
 		inRack++
@@ -122,10 +122,10 @@ func (m *Machines) Facts(name string, rates Rates) (traces.ClusterFacts, map[str
 	return c, settings
 }
 
-// rackOf returns the number of the rack, from 1, of worker number i. The first
+// RackOf returns the number of the rack, from 1, of worker number i. The first
 // workers are in the first rack, and so on. If the workers cannot be spread
 // evenly, the first racks get one more.
-func rackOf(i, nodes, racks int) int {
+func RackOf(i, nodes, racks int) int {
 	each, more := nodes/racks, nodes%racks
 	if i < more*(each+1) {
 		return i/(each+1) + 1

@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"heddle/traces/printable"
 )
 
 // Java's class-data sharing saves most of a JVM's first second. In that second
@@ -80,7 +82,7 @@ func buildArchive(ctx context.Context, d distribution, java, path string) error 
 	}, jvmFlags...)
 	out, err := exec.CommandContext(ctx, filepath.Join(java, "bin", "java"), append(args, "-cp", d.classpath)...).CombinedOutput()
 	if err != nil {
-		return fmt.Errorf("dump classes: %w: %s", err, lastLines(out, 2))
+		return fmt.Errorf("dump classes: %w: %s", err, printable.LastLines(out, 2))
 	}
 	if err := os.Chmod(made, 0o644); err != nil {
 		return err

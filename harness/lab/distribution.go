@@ -196,9 +196,3 @@ func javaHome(r release) (string, error) {
 	}
 	return home, nil
 }
-
-// lastLines returns the last n lines of a log, to be shown in an error message.
-func lastLines(log []byte, n int) string {
-	lines := strings.Split(strings.TrimSpace(string(log)), "\n")
-	return strings.Join(lines[max(0, len(lines)-n):], "\n")
-}

@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+
+	"heddle/traces/printable"
 )
 
 // With Config.HA the lab has two masters. The node "keeper" has what they share:
@@ -38,7 +40,7 @@ cp -r "$1/current" "$2/new"
 mv "$2/new" "$2/current"`
 	out, err := l.asHadoop(ctx, l.master(), "sh", "-c", script, "sh", l.nodePath("master", "name"), name, l.nodePath("keeper", "journal"))
 	if err != nil {
-		return fmt.Errorf("prepare HDFS for a second NameNode: %w\n%s", err, lastLines(out, 12))
+		return fmt.Errorf("prepare HDFS for a second NameNode: %w\n%s", err, printable.LastLines(out, 12))
 	}
 	return nil
 }
@@ -61,7 +63,7 @@ func (l *Lab) makeElection(ctx context.Context) error {
 	}
 	out, err := l.runMain(ctx, l.master(), failoverController, "-formatZK", "-nonInteractive")
 	if err != nil && !bytes.Contains(out, []byte("already exists")) {
-		return fmt.Errorf("make the election of a NameNode in ZooKeeper: %w\n%s", err, lastLines(out, 12))
+		return fmt.Errorf("make the election of a NameNode in ZooKeeper: %w\n%s", err, printable.LastLines(out, 12))
 	}
 	return writeFile(l.electionFile(), nil, 0o644)
 }

@@ -30,6 +30,7 @@ import (
 
 	"heddle/harness/config"
 	"heddle/harness/kerberos"
+	"heddle/traces/printable"
 )
 
 // A secured lab has a Kerberos realm of its own: a key distribution center (KDC) runs
@@ -259,7 +260,7 @@ func (l *Lab) kdcTool(ctx context.Context, input, name string, args ...string) e
 	cmd.Env = append(os.Environ(), l.kdcEnv()...)
 	cmd.Stdin = strings.NewReader(input)
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w\n%s", name, err, lastLines(out, 12))
+		return fmt.Errorf("%s: %w\n%s", name, err, printable.LastLines(out, 12))
 	}
 	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"heddle/harness/config"
 )
 
 // plan is everything that is computed from a lab's configuration: nodes,
@@ -90,7 +92,7 @@ func newPlan(root string, saved savedPlan) plan {
 	}
 	inRack := map[int]int{}
 	for i := range c.Nodes {
-		rack := rackOf(i, c.Nodes, c.Racks)
+		rack := config.RackOf(i, c.Nodes, c.Racks)
 		inRack[rack]++
 		number := inRack[rack]
 		n := node{name: fmt.Sprintf("r%dn%d", rack, number), rack: rack, ip: addr(rack, number), daemons: []daemon{dataNode, nodeManager}}
@@ -100,17 +102,6 @@ func newPlan(root string, saved savedPlan) plan {
 		p.nodes = append(p.nodes, n)
 	}
 	return p
-}
-
-// rackOf returns the rack of worker i. Workers fill the racks in order. If the
-// number of racks does not divide the number of workers, the first racks get
-// one worker more.
-func rackOf(i, nodes, racks int) int {
-	each, more := nodes/racks, nodes%racks
-	if i < more*(each+1) {
-		return i/(each+1) + 1
-	}
-	return (i-more*(each+1))/each + more + 1
 }
 
 func (p *plan) path(parts ...string) string {

@@ -23,6 +23,7 @@ import (
 
 	"heddle/harness/internal/poll"
 	"heddle/harness/require"
+	"heddle/traces/printable"
 	"heddle/yarnclient"
 )
 
@@ -382,7 +383,7 @@ func (l *Lab) format(ctx context.Context) error {
 	out, err := l.runMain(ctx, l.master(), nameNode, options...)
 	if err != nil {
 		os.RemoveAll(l.nodePath("master", "name"))
-		return fmt.Errorf("format HDFS: %w\n%s", err, lastLines(out, 12))
+		return fmt.Errorf("format HDFS: %w\n%s", err, printable.LastLines(out, 12))
 	}
 	return nil
 }

@@ -119,6 +119,12 @@ func Count[N int | int32 | int64](n N, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
+// LastLines returns the last n lines of a log, to be shown in an error message.
+func LastLines(log []byte, n int) string {
+	lines := strings.Split(strings.TrimSpace(string(log)), "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+}
+
 // First returns the first names of a list, and how many others there are: "a, b and 3 more".
 func First(most int, names []string) string {
 	if more := len(names) - most; more > 0 {

@@ -18,6 +18,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"heddle/traces/printable"
 )
 
 // Set is a set of jars that Maven can fetch.
@@ -119,7 +121,7 @@ func (s Set) fetch(ctx context.Context, folder string) error {
 	var log bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &log, &log
 	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("fetch %s with Maven: %w; is Maven Central reachable?\n%s", s.Name, err, lastLines(log.Bytes(), 10))
+		return fmt.Errorf("fetch %s with Maven: %w; is Maven Central reachable?\n%s", s.Name, err, printable.LastLines(log.Bytes(), 10))
 	}
 	if err := s.check(out); err != nil {
 		return fmt.Errorf("fetch %s with Maven: %w; something between Maven Central and this machine gives out other files", s.Name, err)
@@ -134,10 +136,4 @@ func (s Set) fetch(ctx context.Context, folder string) error {
 		return err
 	}
 	return nil
-}
-
-// lastLines returns the last n lines of a log, to be shown in an error message.
-func lastLines(log []byte, n int) string {
-	lines := strings.Split(strings.TrimSpace(string(log)), "\n")
-	return strings.Join(lines[max(0, len(lines)-n):], "\n")
 }
