@@ -1,6 +1,6 @@
 package yarnclient_test
 
-import "testing"
+import "heddle/traces/errtest"
 
 // must returns x, and panics with the error if there is one.
 func must[T any](x T, err error) T {
@@ -10,10 +10,4 @@ func must[T any](x T, err error) T {
 	return x
 }
 
-// mustDo ends the test if there is an error.
-func mustDo(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var mustDo = errtest.None

@@ -23,6 +23,7 @@ import (
 	"heddle/harness/lab/labtest"
 	"heddle/harness/lease"
 	"heddle/harness/require"
+	"heddle/traces/errtest"
 	"heddle/yarnclient"
 )
 
@@ -393,9 +394,4 @@ func must[T any](x T, err error) T {
 	return x
 }
 
-func mustDo(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var mustDo = errtest.None

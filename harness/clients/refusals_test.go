@@ -27,6 +27,7 @@ import (
 	"heddle/harness/config"
 	"heddle/harness/internal/golden"
 	"heddle/harness/kerberos/kdctest"
+	"heddle/traces/errtest"
 	"heddle/yarnclient"
 )
 
@@ -248,9 +249,4 @@ func must[T any](x T, err error) T {
 	return x
 }
 
-func mustDo(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var mustDo = errtest.None

@@ -24,6 +24,7 @@ import (
 	"heddle/harness/results"
 	"heddle/harness/runs"
 	"heddle/traces"
+	"heddle/traces/errtest"
 	"heddle/traces/tracefile"
 )
 
@@ -217,12 +218,7 @@ func must[T any](x T, err error) T {
 	return x
 }
 
-func mustDo(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var mustDo = errtest.None
 
 func cachedBy(maps map[string]int) func(int, string) int {
 	return func(repeat int, model string) int { return maps[model] + repeat%2 }

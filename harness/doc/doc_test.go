@@ -15,6 +15,7 @@ import (
 
 	"heddle/harness/doc"
 	"heddle/harness/internal/golden"
+	"heddle/traces/errtest"
 )
 
 // sample has each kind of part and cell, and names that mean something to a
@@ -186,9 +187,4 @@ func TestTables(t *testing.T) {
 	})
 }
 
-func mustDo(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var mustDo = errtest.None

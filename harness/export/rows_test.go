@@ -18,6 +18,7 @@ import (
 
 	"heddle/harness/measure"
 	"heddle/harness/results"
+	"heddle/traces/errtest"
 	"heddle/traces/table"
 )
 
@@ -231,9 +232,4 @@ func must[T any](x T, err error) T {
 	return x
 }
 
-func mustDo(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var mustDo = errtest.None

@@ -20,6 +20,7 @@ import (
 	"heddle/harness/sched/schedtest"
 	"heddle/harness/sim"
 	"heddle/harness/state"
+	"heddle/traces/errtest"
 )
 
 // python returns the interpreter of Python 3, or skips the test.
@@ -256,9 +257,4 @@ func must[T any](x T, err error) T {
 	return x
 }
 
-func mustDo(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var mustDo = errtest.None

@@ -12,6 +12,7 @@ import (
 	"heddle/harness/replay/recorded"
 	"heddle/harness/stats"
 	"heddle/traces"
+	"heddle/traces/errtest"
 	"heddle/traces/tracefile"
 )
 
@@ -206,9 +207,4 @@ func must[T any](x T, err error) T {
 	return x
 }
 
-func mustDo(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var mustDo = errtest.None

@@ -17,6 +17,7 @@ import (
 	"heddle/harness/internal/golden"
 	"heddle/harness/measure"
 	"heddle/traces"
+	"heddle/traces/errtest"
 	"heddle/traces/jhist"
 	"heddle/traces/tracefile"
 )
@@ -192,9 +193,4 @@ func must[T any](x T, err error) T {
 	return x
 }
 
-func mustDo(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var mustDo = errtest.None

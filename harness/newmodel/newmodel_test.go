@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"heddle/harness/newmodel"
+	"heddle/traces/errtest"
 )
 
 const checkout = "../.."
@@ -256,9 +257,4 @@ func must[T any](x T, err error) T {
 	return x
 }
 
-func mustDo(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var mustDo = errtest.None

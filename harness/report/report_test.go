@@ -20,6 +20,7 @@ import (
 	"heddle/harness/replay"
 	recordedtrace "heddle/harness/replay/recorded"
 	"heddle/traces"
+	"heddle/traces/errtest"
 	"heddle/traces/tracefile"
 )
 
@@ -53,12 +54,7 @@ func must[T any](x T, err error) T {
 	return x
 }
 
-func mustDo(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var mustDo = errtest.None
 
 // written returns the page of runs and traces.
 func written(t testing.TB, o Options) string {

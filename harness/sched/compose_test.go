@@ -12,6 +12,7 @@ import (
 	"heddle/harness/sched"
 	"heddle/harness/sched/schedtest"
 	"heddle/harness/state"
+	"heddle/traces/errtest"
 )
 
 // TestCompositions has compositions of models keep the rules that a World checks,
@@ -271,9 +272,4 @@ func TestGroupsWait(t *testing.T) {
 	}
 }
 
-func mustDo(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var mustDo = errtest.None

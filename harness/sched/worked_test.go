@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"heddle/harness/state"
+	"heddle/traces/errtest"
 )
 
 // TestOffSwitchAfter has the worked examples of the Capacity scheduler's rule.
@@ -291,9 +292,4 @@ func must[T any](x T, err error) T {
 	return x
 }
 
-func mustDo(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var mustDo = errtest.None

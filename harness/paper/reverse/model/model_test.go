@@ -7,6 +7,7 @@ import (
 	"heddle/harness/sched"
 	"heddle/harness/sched/schedtest"
 	"heddle/harness/state"
+	"heddle/traces/errtest"
 )
 
 // TestModels has the models keep what schedtest asks of all.
@@ -268,9 +269,4 @@ func BenchmarkPlan(b *testing.B) {
 	}
 }
 
-func mustDo(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var mustDo = errtest.None
