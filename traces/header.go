@@ -1,5 +1,7 @@
 package traces
 
+import "strings"
+
 // Versions of the trace format, for Header.Format. This program reads both
 // versions and refuses higher ones.
 const (
@@ -113,6 +115,13 @@ type ClusterFacts struct {
 	// alone run, and which are not among Nodes.
 	AMMemoryBytes int64        `json:"amMemoryBytes,omitempty"`
 	Queue         []QueueFacts `json:"queues,omitempty"`
+}
+
+// CountsCores reports whether a node is full when its cores are taken. YARN counts them only
+// with one of its calculators, simulations always do.
+func (h *Header) CountsCores() bool {
+	return h.Origin == Simulated ||
+		strings.HasSuffix(h.Settings["yarn.scheduler.capacity.resource-calculator"], "DominantResourceCalculator")
 }
 
 // Racks returns the rack of each node.

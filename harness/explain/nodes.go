@@ -2,10 +2,8 @@ package explain
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"sort"
-	"strings"
 
 	"heddle/harness/state"
 	"heddle/traces"
@@ -36,9 +34,6 @@ type span struct{ from, to traces.Time }
 // Hadoop's default, and the launch.
 const handOverMost = traces.Time(3e9)
 
-// unlimited is more than anything takes, and all of what a lost node has.
-const unlimited = math.MaxInt64 / 4
-
 func (w *Reader) changed(e traces.Event, now traces.Time) {
 	switch e := e.(type) {
 	case *traces.NodeUp:
@@ -53,7 +48,7 @@ func (w *Reader) changed(e traces.Event, now traces.Time) {
 	case *traces.NodeDown:
 		n := w.node(e.Node)
 		if i := len(n.losses) - 1; i < 0 || n.losses[i].end <= now {
-			x := &attempt{node: n, lost: true, need: state.Amounts{unlimited}, start: now, from: now, end: -never}
+			x := &attempt{node: n, lost: true, need: state.Amounts{state.Unlimited}, start: now, from: now, end: -never}
 			n.losses, w.takers = append(n.losses, x), append(w.takers, x)
 		}
 	case *traces.NodeCapacity:
@@ -83,30 +78,13 @@ func (w *Reader) needs(a *attempt) state.Amounts {
 	}
 	kind := a.id.Kind & 1
 	n := state.Amounts{a.job.bytes[kind]}
-	if w.countsCores() {
+	if w.header.CountsCores() {
 		n[1] = int64(max(1, a.job.vcores[kind]))
 	}
 	if !a.speculative && !a.master && (w.header.MapSlots > 0 || w.header.ReduceSlots > 0) {
 		n[2+kind] = 1
 	}
 	return n
-}
-
-func (w *Reader) countsCores() bool {
-	return w.header.Origin == traces.Simulated ||
-		strings.HasSuffix(w.header.Settings["yarn.scheduler.capacity.resource-calculator"], "DominantResourceCalculator")
-}
-
-// capacity is what a node has for containers.
-func (w *Reader) capacity(bytes int64, vcores int32) state.Amounts {
-	a := state.Amounts{min(bytes, unlimited/2), unlimited, unlimited, unlimited}
-	if w.countsCores() && vcores > 0 {
-		a[1] = int64(vcores)
-	}
-	if maps, reduces := w.header.MapSlots, w.header.ReduceSlots; maps > 0 || reduces > 0 {
-		a[2], a[3] = int64(maps), int64(reduces)
-	}
-	return a
 }
 
 // fill finds out what each node had free over time.
@@ -139,13 +117,13 @@ type change struct {
 // fill fills the list of what the node had free. A node of which the trace says nothing, or less than was
 // taken at once, has as much as that.
 func (n *node) fill(w *Reader, list []change) {
-	has := w.capacity(n.MemoryBytes, n.VCores)
+	has := state.Capacity(w.header, n.MemoryBytes, n.VCores)
 	if w.byCount {
-		has = state.Amounts{0, unlimited, unlimited, unlimited}
+		has = state.Amounts{0, state.Unlimited, state.Unlimited, state.Unlimited}
 	} else {
 		was := has
 		for _, x := range n.sizes {
-			is := w.capacity(x.MemoryBytes, x.VCores)
+			is := state.Capacity(w.header, x.MemoryBytes, x.VCores)
 			list = append(list, change{x.T, was.Minus(is), nil})
 			was = is
 		}
@@ -155,7 +133,7 @@ func (n *node) fill(w *Reader, list []change) {
 	})
 	if free := has; w.byCount || len(n.sizes) == 0 {
 		for _, c := range list {
-			if c.takes[0] > -unlimited && c.takes[0] < unlimited { // no loss of the node
+			if c.takes[0] > -state.Unlimited && c.takes[0] < state.Unlimited { // no loss of the node
 				free = free.Minus(c.takes)
 			}
 			for i, x := range free {

@@ -3,6 +3,8 @@ package state
 import (
 	"math"
 	"slices"
+
+	"heddle/traces"
 )
 
 // Amounts are what a node has free, or what a container needs of a node: memory, cores,
@@ -12,6 +14,22 @@ type Amounts [4]int64
 // Holds reports whether a has at least as much of everything as b.
 func (a *Amounts) Holds(b *Amounts) bool {
 	return a[0] >= b[0] && a[1] >= b[1] && a[2] >= b[2] && a[3] >= b[3]
+}
+
+// Unlimited stands for what is not counted: more than containers can take.
+const Unlimited = math.MaxInt64 / 4
+
+// Capacity returns what a node has for containers by the rules of the cluster of a trace,
+// which is in its header. The unit of the memory is bytes.
+func Capacity(h *traces.Header, memoryBytes int64, vcores int32) Amounts {
+	a := Amounts{min(memoryBytes, Unlimited/2), Unlimited, Unlimited, Unlimited}
+	if vcores > 0 && h.CountsCores() {
+		a[1] = int64(vcores)
+	}
+	if h.MapSlots > 0 || h.ReduceSlots > 0 {
+		a[2], a[3] = int64(h.MapSlots), int64(h.ReduceSlots)
+	}
+	return a
 }
 
 // RoomLog remembers what a node had free in the past, as far as it takes to say since when

@@ -1,6 +1,7 @@
 package why
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -37,7 +38,7 @@ func changed(list []traces.Node, n traces.Node, gone bool) []traces.Node {
 func (r *reader) node(name traces.Node) *node {
 	n := r.nodes[name]
 	if n == nil {
-		n = &node{name: name, up: true, upAt: math.MinInt64, has: r.capacity(0, 0)}
+		n = &node{name: name, up: true, upAt: math.MinInt64, has: state.Capacity(r.header, unknown, 0)}
 		n.free = n.has
 		r.nodes[name] = n
 	}
@@ -47,27 +48,17 @@ func (r *reader) node(name traces.Node) *node {
 // size notes the rack and the capacity of a node.
 func (r *reader) size(f *traces.NodeFacts) {
 	n := r.node(f.Node)
-	n.rack = f.Rack
-	has := r.capacity(f.MemoryBytes, f.VCores)
-	r.change(n, has.Minus(n.has), 0)
-	n.has, n.memoryKnown = has, f.MemoryBytes > 0
+	n.rack, n.memoryKnown = f.Rack, f.MemoryBytes > 0
+	r.resize(n, cmp.Or(f.MemoryBytes, unknown), f.VCores)
 }
 
-// capacity returns what a node has for containers. What is not counted is more than
-// containers can take.
-func (r *reader) capacity(bytes int64, cores int32) state.Amounts {
-	const uncounted = math.MaxInt64 / 4
-	a := state.Amounts{uncounted, uncounted, uncounted, uncounted}
-	if bytes > 0 {
-		a[0] = min(bytes, uncounted)
-	}
-	if r.countCores && cores > 0 {
-		a[1] = int64(cores)
-	}
-	if r.slots != [2]int64{} {
-		a[2], a[3] = r.slots[0], r.slots[1]
-	}
-	return a
+// unknown is the memory of a node of which the trace does not say it: containers find room there.
+const unknown = math.MaxInt64
+
+func (r *reader) resize(n *node, memoryBytes int64, vcores int32) {
+	has := state.Capacity(r.header, memoryBytes, vcores)
+	r.change(n, has.Minus(n.has), 0)
+	n.has = has
 }
 
 // change adds to what a node has free, and to the number of task containers that run on it.

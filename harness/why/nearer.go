@@ -100,7 +100,7 @@ func (r *reader) room(a *attempt, at *Nearer) {
 	switch {
 	case !n.up:
 		at.Room, since, ok = RoomDown, int64(n.downAt), true
-	case !(n.memoryKnown && a.needKnown) && r.slots == [2]int64{}:
+	case !(n.memoryKnown && a.needKnown) && !r.slots:
 		at.Room = RoomUnknown
 		return
 	case n.free.Holds(&a.need), ok && since == int64(a.x.Start):
@@ -118,7 +118,7 @@ func (r *reader) room(a *attempt, at *Nearer) {
 // slotsLimit says whether a node's slots, and nothing else, keep a container from it: what it
 // has left is free.
 func (r *reader) slotsLimit(free, need state.Amounts) bool {
-	return r.slots != [2]int64{} && free[0] >= need[0] && free[1] >= need[1]
+	return r.slots && free[0] >= need[0] && free[1] >= need[1]
 }
 
 // offer adds an attempt to those that are explained, if all that concerns it is known.

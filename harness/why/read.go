@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strings"
 
 	"heddle/harness/state"
 	"heddle/traces"
@@ -12,12 +11,10 @@ import (
 
 // reader explains attempts from the events of a trace.
 type reader struct {
-	model      string
+	header     *traces.Header
 	byYARN     bool
-	countCores bool
-	reasons    bool     // decisions say what the model saw
-	slots      [2]int64 // of maps and reduces on each node; 0 and 0: no limit
-	rewritten  bool     // splits do not name the hosts of all replicas
+	slots      bool // nodes have a limit of maps and reduces
+	rewritten  bool // splits do not name the hosts of all replicas
 	now        traces.Time
 	nodes      map[traces.Node]*node
 	jobs       map[traces.JobID]*job
@@ -86,18 +83,15 @@ type attempt struct {
 
 func newReader(h *traces.Header) *reader {
 	r := &reader{
-		model: h.Model, byYARN: (h.Model == "yarn" || h.Model == "") && h.Origin != traces.Simulated,
-		slots:     [2]int64{int64(h.MapSlots), int64(h.ReduceSlots)},
-		reasons:   h.Reasons,
+		byYARN:    (h.Model == "yarn" || h.Model == "") && h.Origin != traces.Simulated,
+		header:    h,
+		slots:     h.MapSlots > 0 || h.ReduceSlots > 0,
 		rewritten: h.Splits != "" && h.Splits != "asSubmitted",
 		now:       math.MinInt64,
 		nodes:     map[traces.Node]*node{}, jobs: map[traces.JobID]*job{}, blocks: map[traces.Block]*block{},
 		decisions: map[int64]*traces.Decision{},
 		slotsOpen: map[place]*awaited{}, attempts: map[traces.Attempt]*attempt{}, containers: map[string]*attempt{},
 	}
-	// YARN counts cores only with this calculator, simulations always do.
-	r.countCores = h.Origin == traces.Simulated || strings.HasSuffix(h.Settings["yarn.scheduler.capacity.resource-calculator"],
-		"DominantResourceCalculator")
 	for i := range h.Cluster.Nodes {
 		r.size(&h.Cluster.Nodes[i])
 	}
@@ -169,8 +163,8 @@ func (r *reader) changedCluster(e traces.Event) {
 		}
 	case *traces.NodeCapacity:
 		n := r.node(e.Node)
-		r.change(n, r.capacity(e.MemoryBytes, e.VCores).Minus(n.has), 0)
-		n.has, n.memoryKnown = r.capacity(e.MemoryBytes, e.VCores), true
+		r.resize(n, e.MemoryBytes, e.VCores)
+		n.memoryKnown = true
 	case *traces.BlockReplica:
 		b := r.block(e.Block)
 		b.replicas = changed(b.replicas, e.Node, e.Gone)
@@ -186,7 +180,7 @@ func (r *reader) decided(e *traces.Decision) {
 	if e.Seen != nil {
 		d.Seen = new(*e.Seen)
 		d.Seen.Candidates, d.Seen.Passed = slices.Clone(e.Seen.Candidates), slices.Clone(e.Seen.Passed)
-	} else if r.reasons {
+	} else if r.header.Reasons {
 		d.Seen = &traces.Seen{}
 	}
 	if _, again := r.decisions[e.ID]; !again {
@@ -265,7 +259,7 @@ func (r *reader) begin(id traces.Attempt, on traces.Node, rack string, replica, 
 	j := r.job(id.Job)
 	t := j.task(id.Task)
 	x := &Explanation{
-		Attempt: id, Node: on, Rack: rack, Start: Ms(r.now), Facts: Ms(r.now), Level: replica, model: r.model, byYARN: r.byYARN,
+		Attempt: id, Node: on, Rack: rack, Start: Ms(r.now), Facts: Ms(r.now), Level: replica, model: r.header.Model, byYARN: r.byYARN,
 		namesSplit: r.rewritten && !t.hasBlock,
 	}
 	a := &attempt{x: x, job: j, input: t, need: j.need[id.Kind&1], needKnown: j.known[id.Kind&1]}
