@@ -106,6 +106,9 @@ type Import struct {
 	jobs map[string]int // for each job id, the number of jobs read so far that had it
 }
 
+// Finish implements Reader, for readers that have nothing to add to the header.
+func (*Import) Finish(*traces.Header) (func(*traces.TaskScheduled), error) { return nil, nil }
+
 // JobAgain is the defect of two jobs with one id, which JobID mends.
 var JobAgain mend.Kind = "a job's id that came before: given a suffix"
 

@@ -51,10 +51,6 @@ type reader struct {
 	buf  *bufio.Reader
 }
 
-// Finish implements format.Reader. Job histories have nothing to add to the
-// header.
-func (r *reader) Finish(*traces.Header) (func(*traces.TaskScheduled), error) { return nil, nil }
-
 // Read implements format.Reader: it reads a history file and adds the events of
 // its job.
 func (r *reader) Read(in io.Reader) error {

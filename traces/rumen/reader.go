@@ -63,9 +63,6 @@ func newReader(im *format.Import) *reader {
 	return r
 }
 
-// Finish implements format.Reader. Rumen has nothing to add to the header.
-func (r *reader) Finish(*traces.Header) (func(*traces.TaskScheduled), error) { return nil, nil }
-
 // Read implements format.Reader: it reads a file and adds the events of its
 // jobs.
 func (r *reader) Read(in io.Reader) error {

@@ -61,9 +61,6 @@ type reader struct {
 	line int64
 }
 
-// Finish implements format.Reader. Event logs have nothing to add to the header.
-func (r *reader) Finish(*traces.Header) (func(*traces.TaskScheduled), error) { return nil, nil }
-
 // Read implements format.Reader: it reads an event log, and adds the events of its
 // applications. Its memory does not grow with the log but by a few bytes a stage.
 func (r *reader) Read(in io.Reader) error {
