@@ -32,9 +32,7 @@ func (f folder) read(name string) string {
 
 func (f folder) write(name, text string) {
 	f.Helper()
-	if err := os.WriteFile(filepath.Join(f.dir, name), []byte(text), 0o600); err != nil {
-		f.Fatal(err)
-	}
+	mustDo(f, os.WriteFile(filepath.Join(f.dir, name), []byte(text), 0o600))
 }
 
 // change replaces a text in a file.
@@ -52,9 +50,7 @@ func (f folder) change(name, old, new string) {
 func (f folder) record(trial, name string) {
 	f.Helper()
 	var m map[string]any
-	if err := json.Unmarshal([]byte(f.read("manifest.json")), &m); err != nil {
-		f.Fatal(err)
-	}
+	mustDo(f, json.Unmarshal([]byte(f.read("manifest.json")), &m))
 	data := f.read("trials/" + trial + "/" + name)
 	sum := sha256.Sum256([]byte(data))
 	for _, t := range m["trials"].([]any) {
@@ -79,17 +75,13 @@ func (f folder) forge(old, new string) {
 
 func (f folder) remove(name string) {
 	f.Helper()
-	if err := os.RemoveAll(filepath.Join(f.dir, name)); err != nil {
-		f.Fatal(err)
-	}
+	mustDo(f, os.RemoveAll(filepath.Join(f.dir, name)))
 }
 
 func (f folder) link(to, name string) {
 	f.Helper()
 	f.remove(name)
-	if err := os.Symlink(to, filepath.Join(f.dir, name)); err != nil {
-		f.Fatal(err)
-	}
+	mustDo(f, os.Symlink(to, filepath.Join(f.dir, name)))
 }
 
 func damagedCopy(t *testing.T, damage func(folder)) string {

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"heddle/traces/errtest"
 )
 
 // order has every package of the module once. A package may import only packages
@@ -141,10 +143,7 @@ func TestOneDoor(t *testing.T) {
 	made := map[string]int{}
 	for name := range importsOf(t) {
 		folder := filepath.Join("..", filepath.FromSlash(name))
-		files, err := filepath.Glob(filepath.Join(folder, "*.go"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		files := errtest.Must(filepath.Glob(filepath.Join(folder, "*.go")))
 		for _, file := range files {
 			if strings.HasSuffix(file, "_test.go") {
 				continue
@@ -167,10 +166,7 @@ func TestOneDoor(t *testing.T) {
 // makersIn returns those functions of makers that a Go file names.
 func makersIn(t *testing.T, file string) (found []string) {
 	t.Helper()
-	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	parsed := errtest.Must(parser.ParseFile(token.NewFileSet(), file, nil, 0))
 	imported := map[string]string{} // by the name in this file
 	for _, i := range parsed.Imports {
 		full, _ := strconv.Unquote(i.Path.Value)
@@ -202,7 +198,7 @@ func below(name, who string) bool {
 func importsOf(t *testing.T) map[string][]string {
 	t.Helper()
 	imports := map[string][]string{}
-	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+	errtest.None(t, filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.IsDir() {
 			return err
 		}
@@ -236,9 +232,6 @@ func importsOf(t *testing.T) map[string][]string {
 			imports[name] = list
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return imports
 }

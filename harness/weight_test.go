@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"heddle/harness/internal/golden"
+	"heddle/traces/errtest"
 )
 
 // ceilings has the most that each sum and each package may weigh. A change that raises
@@ -46,9 +47,7 @@ func TestWeight(t *testing.T) {
 		for _, name := range slices.Sorted(maps.Keys(got)) {
 			fmt.Fprintf(&text, "%s %d\n", name, got[name])
 		}
-		if err := os.WriteFile(ceilings, []byte(text.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		errtest.None(t, os.WriteFile(ceilings, []byte(text.String()), 0o644))
 	}
 	ceiling := readCeilings(t)
 	for _, name := range slices.Sorted(maps.Keys(got)) {
@@ -71,7 +70,7 @@ func TestWeight(t *testing.T) {
 func weigh(t *testing.T, root string) map[string]int {
 	t.Helper()
 	weight := map[string]int{}
-	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
+	errtest.None(t, filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -95,10 +94,7 @@ func weigh(t *testing.T, root string) map[string]int {
 			weight[path.Dir(filepath.ToSlash(strings.TrimPrefix(file, root+string(filepath.Separator))))] += n
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return weight
 }
 
@@ -147,10 +143,7 @@ func tokens(text []byte) (n int) {
 
 func readCeilings(t *testing.T) map[string]int {
 	t.Helper()
-	f, err := os.Open(ceilings)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := errtest.Must(os.Open(ceilings))
 	ceiling := map[string]int{}
 	for in := bufio.NewScanner(f); in.Scan(); {
 		var name string

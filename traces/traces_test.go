@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"heddle/traces/errtest"
 )
 
 // TestEveryFieldIsVisited sets each exported field of each event alone: a field
@@ -66,10 +68,7 @@ func TestEventsAsJSON(t *testing.T) {
 		for _, l := range leaves(reflect.ValueOf(e).Elem(), nil) {
 			setNonZero(l.value)
 		}
-		text, err := json.Marshal(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := errtest.Must(json.Marshal(e))
 		back := New(k)
 		if err := json.Unmarshal(text, back); err != nil {
 			t.Fatalf("%s: %v", text, err)

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"heddle/traces/errtest"
 )
 
 // recordedCalls are the calls that read recorded answers, by the first part of
@@ -94,9 +96,7 @@ func goldenOf(path string) string {
 func compareGolden(t *testing.T, path, got string) {
 	t.Helper()
 	if os.Getenv("UPDATE_GOLDEN") != "" {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		errtest.None(t, os.WriteFile(path, []byte(got), 0o644))
 	}
 	want := must(os.ReadFile(path))
 	if d := cmp.Diff(string(want), got); d != "" {

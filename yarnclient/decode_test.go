@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"heddle/traces/errtest"
 )
 
 // sample has every kind of target that the answers use.
@@ -46,9 +48,7 @@ func TestDecodeDialects(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got sample
-			if err := decode([]byte(text), &got, "root"); err != nil {
-				t.Fatal(err)
-			}
+			errtest.None(t, decode([]byte(text), &got, "root"))
 			if d := cmp.Diff(want, got); d != "" {
 				t.Error(d)
 			}

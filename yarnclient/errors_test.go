@@ -221,10 +221,7 @@ func TestRetriesReadsOnly(t *testing.T) {
 		return textAnswer(200, "application/json", []byte(`{"nodes":{}}`)), nil
 	})
 	synctest.Test(t, func(t *testing.T) {
-		rm, err := NewRM(Options{Addresses: []string{"rm.test:8088"}, Transport: flaky})
-		if err != nil {
-			t.Fatal(err)
-		}
+		rm := must(NewRM(Options{Addresses: []string{"rm.test:8088"}, Transport: flaky}))
 		if _, err := rm.Nodes(t.Context()); err != nil || calls.Load() != 3 {
 			t.Errorf("read: %v after %d calls, want the third to succeed", err, calls.Load())
 		}

@@ -606,9 +606,7 @@ func archiveOf(t *testing.T, dir string) (path, sum string) {
 	file := must(os.Open(path))
 	defer file.Close()
 	hash := sha256.New()
-	if _, err := io.Copy(hash, file); err != nil {
-		t.Fatal(err)
-	}
+	must(io.Copy(hash, file))
 	return path, hex.EncodeToString(hash.Sum(nil))
 }
 

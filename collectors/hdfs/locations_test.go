@@ -209,17 +209,14 @@ func TestLocationsStops(t *testing.T) {
 func TestSplitLocations(t *testing.T) {
 	files := map[string]int{"/a": 10, "/b": 1}
 	inTree(t, fakeTree{files: files}, func(t *testing.T, c *Client, nn *fakeNameNode) {
-		got, err := c.SplitLocations(t.Context(), []jobsplit.Split{
+		got := must(c.SplitLocations(t.Context(), []jobsplit.Split{
 			{Path: "hdfs://nn:8020/a", Offset: 250, Length: 100}, // in two blocks
 			{Path: "/b", Offset: 0, Length: 100},
 			{Path: "/a", Offset: 900, Length: 500}, // past the end
 			{Path: "/a", Offset: 300, Length: 100},
 			{Path: "/a", Offset: 300, Length: 0},
 			{Path: "/a", Offset: 2000, Length: 10},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		var offsets [][]int64
 		for _, blocks := range got {
 			var o []int64

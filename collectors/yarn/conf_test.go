@@ -9,20 +9,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"heddle/traces/errtest"
 )
 
 func TestConfIsReadAsWritten(t *testing.T) {
 	text := rapid.String().Filter(func(s string) bool { return utf8.ValidString(s) && strings.IndexFunc(s, notXML) < 0 })
 	rapid.Check(t, func(t *rapid.T) {
 		want := Conf(rapid.MapOfN(text.Filter(func(s string) bool { return s != "" && s == strings.TrimSpace(s) }), text, 1, 9).Draw(t, "conf"))
-		file, err := want.XML()
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := ParseConf(bytes.NewReader(file))
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := errtest.Must(want.XML())
+		got := errtest.Must(ParseConf(bytes.NewReader(file)))
 		if d := cmp.Diff(want, got); d != "" {
 			t.Fatalf("(-written +read):\n%s", d)
 		}

@@ -3,6 +3,8 @@ package bench
 import (
 	"os"
 	"testing"
+
+	"heddle/traces/errtest"
 )
 
 // BenchmarkLoads runs the standard loads. What counts is processor time a task,
@@ -20,10 +22,7 @@ func BenchmarkLoads(b *testing.B) {
 				}
 			}
 			for range b.N {
-				m, err := l.Run(b.Context())
-				if err != nil {
-					b.Fatal(err)
-				}
+				m := errtest.Must(l.Run(b.Context()))
 				b.ReportMetric(m.TasksPerSecond/1e6, "Mtasks/s")
 				b.ReportMetric(float64(m.Tasks)/m.CPUSeconds/1e6, "Mtasks/cpu-s")
 				b.ReportMetric(m.CPUSeconds, "cpu-s")

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"heddle/harness/doc"
+	"heddle/traces/errtest"
 )
 
 var update = flag.Bool("update", false, "measure how cost grows with the cluster, which takes minutes, and draw .github/growth.svg anew")
@@ -25,35 +26,20 @@ var growing = []string{"synthetic-1k", "synthetic-3k", "synthetic-10k", "synthet
 func TestGrowth(t *testing.T) {
 	const data, picture = "testdata/growth.json", "../../.github/growth.svg"
 	if *update {
-		text, err := json.MarshalIndent(measureGrowth(t), "", "\t")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(data, append(text, '\n'), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		text := errtest.Must(json.MarshalIndent(measureGrowth(t), "", "\t"))
+		errtest.None(t, os.WriteFile(data, append(text, '\n'), 0o644))
 	}
-	text, err := os.ReadFile(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := errtest.Must(os.ReadFile(data))
 	var measures []*Measure
 	if err := json.Unmarshal(text, &measures); err != nil || len(measures) != len(growing) {
 		t.Fatalf("%s: %d loads, %v; want %v", data, len(measures), err, growing)
 	}
 	var drawn bytes.Buffer
-	if err := doc.WriteSVG(&drawn, growth(measures)); err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, doc.WriteSVG(&drawn, growth(measures)))
 	if *update {
-		if err := os.WriteFile(picture, drawn.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		errtest.None(t, os.WriteFile(picture, drawn.Bytes(), 0o644))
 	}
-	kept, err := os.ReadFile(picture)
-	if err != nil {
-		t.Fatal(err)
-	}
+	kept := errtest.Must(os.ReadFile(picture))
 	if !bytes.Equal(kept, drawn.Bytes()) {
 		t.Errorf("%s is not what this tree draws of %s", picture, data)
 	}
@@ -71,10 +57,7 @@ func measureGrowth(t *testing.T) []*Measure {
 				if l.Name != name {
 					continue
 				}
-				m, err := l.Run(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
+				m := errtest.Must(l.Run(t.Context()))
 				t.Logf("%s: %.2f s of CPU, %d MB", name, m.CPUSeconds, m.PeakBytes/1e6)
 				if least[i] == nil || m.CPUSeconds < least[i].CPUSeconds {
 					least[i] = m

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"heddle/traces"
+	"heddle/traces/errtest"
 )
 
 // Files of a job stay in its own folder, whatever its id or their names are, and
@@ -14,13 +15,8 @@ import (
 func TestKeep(t *testing.T) {
 	dir := t.TempDir()
 	run, outside := filepath.Join(dir, "run"), filepath.Join(dir, "outside")
-	if err := errors.Join(os.Mkdir(run, 0o700), os.Mkdir(outside, 0o700), os.Symlink(outside, filepath.Join(run, "job_1_0002"))); err != nil {
-		t.Fatal(err)
-	}
-	folder, err := os.OpenRoot(run)
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, errors.Join(os.Mkdir(run, 0o700), os.Mkdir(outside, 0o700), os.Symlink(outside, filepath.Join(run, "job_1_0002"))))
+	folder := errtest.Must(os.OpenRoot(run))
 	defer folder.Close()
 	for _, c := range []struct {
 		job  traces.JobID
@@ -43,9 +39,7 @@ func TestKeep(t *testing.T) {
 	if entries, err := os.ReadDir(outside); err != nil || len(entries) > 0 {
 		t.Errorf("outside: %v, %v; want nothing", entries, err)
 	}
-	if err := keep(folder, "job_1_0003", func(own *os.Root) error { return own.WriteFile("job.xml", nil, 0o600) }); err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, keep(folder, "job_1_0003", func(own *os.Root) error { return own.WriteFile("job.xml", nil, 0o600) }))
 	if info, err := os.Stat(filepath.Join(run, "job_1_0003")); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("folder of the job: %v, %v; want mode 0700", info, err)
 	}

@@ -148,9 +148,7 @@ func (w *world) theirs(t testing.TB) {
 		mustDo(t, w.write(t.Context(), name, content))
 	}
 	hours := func(string, int, int) (time.Duration, bool) { return 100 * time.Hour, false }
-	if _, err := w.yarn.Submit(yarntest.Job{Tags: "nightly", Maps: make([][]string, 1), Run: hours}); err != nil {
-		t.Fatal(err)
-	}
+	must(w.yarn.Submit(yarntest.Job{Tags: "nightly", Maps: make([][]string, 1), Run: hours}))
 }
 
 // submit submits a job as a run does: what it makes is in the staging folder and in a

@@ -80,9 +80,7 @@ func TestAddedLabelInUse(t *testing.T) {
 		h := take(t, w)
 		mustDo(t, h.AddLabels(t.Context(), "m01", "m02", "m03"))
 		mustDo(t, w.rm.ReplaceLabels(t.Context(), map[string]string{node1: "m01"}))
-		if _, err := w.yarn.Submit(yarntest.Job{MapLabel: "m02", Maps: make([][]string, 1)}); err != nil {
-			t.Fatal(err)
-		}
+		must(w.yarn.Submit(yarntest.Job{MapLabel: "m02", Maps: make([][]string, 1)}))
 		pass(2 * lookEvery)
 		r, err := h.Release(t.Context())
 		if err != nil || len(r.Kept) != 2 || len(r.Back) != 1 || r.Back[0].Name != "m03" {

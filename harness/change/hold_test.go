@@ -184,9 +184,7 @@ func TestEndApps(t *testing.T) {
 				t.Errorf("after the end of %q unfinished are %q, want %q", c.end, got, c.rest)
 			}
 		}
-		if _, err := h.Release(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(h.Release(t.Context()))
 	})
 }
 

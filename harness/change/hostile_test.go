@@ -103,9 +103,7 @@ func FuzzHostileJournal(f *testing.F) {
 			w.theirs(t)
 			before := w.foreign(t)
 			w.forge(t, c)
-			if _, err := Restore(t.Context(), w.cluster(), RestoreOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			must(Restore(t.Context(), w.cluster(), RestoreOptions{}))
 			if d := cmp.Diff(before, w.foreign(t)); d != "" {
 				t.Errorf("what heddle did not make has changed:\n%s", d)
 			}

@@ -286,9 +286,7 @@ func newYard(ctx context.Context, t *testing.T, l *lab.Lab) *yard {
 	file := l.Cluster()
 	cluster := must(Connect(&file))
 	t.Cleanup(cluster.Close)
-	if _, err := cluster.RM.WaitActive(ctx, 5); err != nil {
-		t.Fatal(err)
-	}
+	must(cluster.RM.WaitActive(ctx, 5))
 	return &yard{t, l, labtest.Binary(t), cluster, &world{rm: cluster.RM}}
 }
 

@@ -343,9 +343,7 @@ func TestPrepare(t *testing.T) {
 		h := take(t, w)
 		mustDo(t, h.ReplaceLabels(t.Context(), map[string]string{node1: "m01"}))
 		h.die()
-		if _, err := Restore(t.Context(), w.cluster(), RestoreOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		must(Restore(t.Context(), w.cluster(), RestoreOptions{}))
 		if d := cmp.Diff(prepared, w.state(t)); d != "" {
 			t.Error(d)
 		}

@@ -408,10 +408,7 @@ func TestPAgreesWithInterval(t *testing.T) {
 				)})
 			}
 		}
-		metrics, err := metricsOf([]string{"makespan", "cacheLocal", "slotUse", "overBound"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		metrics := must(metricsOf([]string{"makespan", "cacheLocal", "slotUse", "overBound"}))
 		for _, m := range metrics {
 			for _, p := range newTable(m, "w", trials).Pairs {
 				excludes := p.CI95Pct[0] > 0 || p.CI95Pct[1] < 0

@@ -144,10 +144,7 @@ func compiled(t *testing.T, schema []byte) *jsonschema.Schema {
 // plain turns what YAML gives into what JSON gives.
 func plain(t *testing.T, content any) any {
 	t.Helper()
-	data, err := json.Marshal(content)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must(json.Marshal(content))
 	content = must(jsonschema.UnmarshalJSON(bytes.NewReader(data)))
 	return content
 }

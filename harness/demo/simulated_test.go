@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"heddle/traces"
+	"heddle/traces/errtest"
 	"heddle/traces/tracefile"
 )
 
@@ -38,10 +39,7 @@ func TestShipped(t *testing.T) {
 			t.Errorf("%s: origin %v, model %s, on Hadoop %q: want one measured under yarn on a Hadoop of known version", path, h.Origin, h.Model, h.Software["hadoop"])
 		}
 		for _, part := range append([]any{h}, toAny(events)...) {
-			text, err := json.Marshal(part)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := errtest.Must(json.Marshal(part))
 			if found := folder.Find(text); found != nil {
 				t.Errorf("%s names a folder, %s: %s", path, found, text)
 			}
@@ -68,10 +66,7 @@ func toAny(events []traces.Event) (list []any) {
 // within what the page of replay says of calibrations; a replay on twice the nodes
 // would not.
 func TestCalibratedNearMeasured(t *testing.T) {
-	s, err := Simulate(t.Context(), t.TempDir(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := errtest.Must(Simulate(t.Context(), t.TempDir(), nil))
 	const mostPct = 15
 	seen := 0
 	for _, table := range s.Compare.Tables {

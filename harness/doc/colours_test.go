@@ -5,15 +5,14 @@ import (
 	"math"
 	"strconv"
 	"testing"
+
+	"heddle/traces/errtest"
 )
 
 // lab is a colour as CIELAB has it, in which equal distances look about equally large.
 func lab(t *testing.T, hex string) [3]float64 {
 	t.Helper()
-	n, err := strconv.ParseUint(hex[1:], 16, 32)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := errtest.Must(strconv.ParseUint(hex[1:], 16, 32))
 	var c [3]float64
 	for k := range c {
 		v := float64(n>>(16-8*k)&255) / 255

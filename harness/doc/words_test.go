@@ -3,6 +3,8 @@ package doc
 import (
 	"strings"
 	"testing"
+
+	"heddle/traces/errtest"
 )
 
 // TestGlossary has a page explain the words that it uses, and no others, and lead to them.
@@ -10,12 +12,10 @@ func TestGlossary(t *testing.T) {
 	table := &Table{Name: "t", Columns: []string{"model", "noise floor"}}
 	table.Add(Words("makespan"), Count(1))
 	var out strings.Builder
-	if err := WritePage(&out, Doc{
+	errtest.None(t, WritePage(&out, Doc{
 		Heading("page"), Text("It is not told."), table, Heading("Words"),
 		Glossary{{"unused", "x"}, {"not told", "y"}, {"Noise floor", "z"}, {"makespan", "<b>"}},
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	page := out.String()
 	for want, times := range map[string]int{
 		"<dt>unused</dt>": 0, `<div id="w2"><dt>not told</dt><dd>y</dd></div>`: 1,

@@ -7,6 +7,7 @@ import (
 	"heddle/harness/doc"
 	"heddle/harness/doctor"
 	"heddle/harness/queues"
+	"heddle/traces/errtest"
 )
 
 // TestQueues says what may not be meant in a file of queues, and nothing of one that is fine.
@@ -45,9 +46,7 @@ func TestQueues(t *testing.T) {
 			said.WriteString(k.Name + ": " + k.Why + "\n")
 		}
 		if r.Refused != "" {
-			if err := doc.WriteText(&said, r.Doc(), false); err != nil {
-				t.Fatal(err)
-			}
+			errtest.None(t, doc.WriteText(&said, r.Doc(), false))
 		}
 		if got := said.String(); want == "" && got != "" || !strings.Contains(got, want) {
 			t.Errorf("%s: it says\n%s\nwant %s", more, got, want)

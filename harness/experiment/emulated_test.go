@@ -20,6 +20,7 @@ import (
 	"heddle/harness/measure"
 	"heddle/harness/results"
 	"heddle/harness/runs"
+	"heddle/traces/errtest"
 )
 
 // The sizes of emulated tests. By hand, 1,000 nodes:
@@ -48,14 +49,11 @@ func needJars(t *testing.T) {
 // machines describes an emulated cluster of one-slot nodes.
 func machines(t *testing.T, more string) *config.Cluster {
 	t.Helper()
-	c, err := config.ParseCluster("c.yaml", fmt.Appendf(nil, `
+	c := errtest.Must(config.ParseCluster("c.yaml", fmt.Appendf(nil, `
 name: emulated
 user: tester
 machines: {nodes: %d, racks: %d, container: 512MiB, blockSize: 64MiB, replication: 3, %s}
-`, *emulatedNodes, max(2, *emulatedNodes/40), more))
-	if err != nil {
-		t.Fatal(err)
-	}
+`, *emulatedNodes, max(2, *emulatedNodes/40), more)))
 	return c
 }
 
@@ -69,9 +67,7 @@ func swim(t *testing.T, jobs [][3]int) string {
 		fmt.Fprintf(&list, "job%d\t%d\t0\t%d\t%d\t%d\n", i, j[0], j[1]*block, j[2]*j[1]*block/4, block/2)
 	}
 	name := filepath.Join(t.TempDir(), "jobs.tsv")
-	if err := os.WriteFile(name, []byte(list.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, os.WriteFile(name, []byte(list.String()), 0o600))
 	return name
 }
 
@@ -81,26 +77,17 @@ func carryOut(t *testing.T, c *config.Cluster, models, trace string,
 ) (map[string]*measure.Figures, map[string]*results.Trial) {
 	t.Helper()
 	source := fmt.Appendf(nil, "workloads: [{trace: %s, label: mix, maxTasks: 400}]\nmodels: %s\nrepeats: 1\n", trace, models)
-	e, err := config.ParseExperiment("e.yaml", source)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := errtest.Must(config.ParseExperiment("e.yaml", source))
 	last := ""
-	run, err := in(experiment.Options{
+	run := errtest.Must(in(experiment.Options{
 		Experiment: e, Source: source, Cluster: c, Root: t.TempDir(), Progress: func(s experiment.Step) {
 			if s.Jobs == nil && s.Text != last {
 				last = s.Text
 				t.Log(s.Trial, s.Doing, s.Text)
 			}
 		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	list, err := results.Open(run.Dir, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
+	list := errtest.Must(results.Open(run.Dir, false))
 	figures, trials := map[string]*measure.Figures{}, map[string]*results.Trial{}
 	for i := range list.Trials {
 		r := &list.Trials[i]
@@ -192,9 +179,7 @@ func TestEmulatedSteering(t *testing.T) {
 	})
 	load, _ := os.ReadFile("/proc/loadavg")
 	var own, manager unix.Rusage
-	if err := errors.Join(unix.Getrusage(unix.RUSAGE_SELF, &own), unix.Getrusage(unix.RUSAGE_CHILDREN, &manager)); err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, errors.Join(unix.Getrusage(unix.RUSAGE_SELF, &own), unix.Getrusage(unix.RUSAGE_CHILDREN, &manager)))
 	cpu := func(r *unix.Rusage) float64 { return float64(r.Utime.Nano()+r.Stime.Nano()) / 1e9 }
 	t.Logf("CPU in all, starts included: ResourceManager %.1f s, heddle %.1f s with %d MB at most; load %s",
 		cpu(&manager), cpu(&own), own.Maxrss>>10, load)

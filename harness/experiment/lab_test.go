@@ -439,10 +439,7 @@ func logSteps(t *testing.T) func(Step) {
 func TestCaptureByHand(t *testing.T) {
 	c, clients := lab(t)
 	ctx := t.Context()
-	files, err := clients.HDFS.Files(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must(clients.HDFS.Files(t.Context()))
 	folder := fmt.Sprintf("/heddle-test/by-hand-%d", os.Getpid())
 	t.Cleanup(func() { files.RemoveAll(folder) })
 	words := strings.NewReader(strings.Repeat("warp weft heddle shuttle\n", 80_000))

@@ -9,6 +9,7 @@ import (
 	"heddle/harness/sim"
 	"heddle/harness/state"
 	"heddle/traces"
+	"heddle/traces/errtest"
 )
 
 // run is a simulated run: its header, and its events in order.
@@ -39,19 +40,14 @@ func simulated(t testing.TB, c *sim.Config, model string) *run {
 	for _, rack := range c.Cluster.Racks {
 		r.header.Cluster.Links = append(r.header.Cluster.Links, traces.LinkFacts{Rack: rack.Name, BytesPerSec: rack.UplinkBytesPerSec})
 	}
-	m, err := sched.New(model, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := errtest.Must(sched.New(model, nil))
 	c.Model = m
 	c.Record = func(e traces.Event) {
 		if e.Kind() != traces.KindHeartbeat {
 			r.events = append(r.events, e)
 		}
 	}
-	if _, err := sim.Run(c); err != nil {
-		t.Fatal(err)
-	}
+	errtest.Must(sim.Run(c))
 	traces.Sort(r.events)
 	return r
 }

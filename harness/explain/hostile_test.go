@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"heddle/traces"
+	"heddle/traces/errtest"
 	"heddle/traces/tracefile"
 )
 
@@ -99,9 +100,7 @@ func FuzzExplain(f *testing.F) {
 		r := drawn(f, seed)
 		r.events = append(r.events[:40:40], r.events[len(r.events)-20:]...) // short ones are changed faster
 		var lines bytes.Buffer
-		if err := tracefile.WriteLines(&lines, r.header, slices.Values(r.events)); err != nil {
-			f.Fatal(err)
-		}
+		errtest.None(f, tracefile.WriteLines(&lines, r.header, slices.Values(r.events)))
 		f.Add(lines.Bytes())
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

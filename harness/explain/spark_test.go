@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"heddle/traces"
+	"heddle/traces/errtest"
 	"heddle/traces/format"
 	"heddle/traces/mend"
 	"heddle/traces/spark"
@@ -24,9 +25,7 @@ func sparkEvents(t *testing.T, log []byte) (events []traces.Event) {
 		events = append(events, e)
 		return nil
 	}}
-	if err := spark.Format.NewReader(im).Read(bytes.NewReader(log)); err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, spark.Format.NewReader(im).Read(bytes.NewReader(log)))
 	traces.Sort(events)
 	for _, e := range events {
 		traces.ShiftTimes(e, -sparktest.Epoch*1e6)

@@ -35,9 +35,7 @@ func open(t *testing.T, dirs ...string) (list []*results.Run) {
 func rowsOf(t *testing.T, list []*results.Run, kind string) (head []string, rows []map[string]string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "t.csv")
-	if _, err := Write(list, kind, path); err != nil {
-		t.Fatal(err)
-	}
+	must(Write(list, kind, path))
 	f := must(os.Open(path))
 	defer f.Close()
 	lines := must(csv.NewReader(f).ReadAll())
@@ -59,9 +57,7 @@ func TestParquetIsCSV(t *testing.T) {
 	for _, kind := range Kinds() {
 		head, rows := rowsOf(t, open(t, lab), kind)
 		path := filepath.Join(t.TempDir(), "t.parquet")
-		if _, err := Write(open(t, lab), kind, path); err != nil {
-			t.Fatal(err)
-		}
+		must(Write(open(t, lab), kind, path))
 		f := must(os.Open(path))
 		defer f.Close()
 		size, _ := f.Seek(0, io.SeekEnd)

@@ -30,9 +30,7 @@ func BenchmarkDay(b *testing.B) {
 	interpreter := python(b)
 	o := exchange.DefaultImport
 	o.Inputs, o.Output, o.Writer, o.Nodes, o.Racks = []string{file}, filepath.Join(b.TempDir(), "day.heddle"), "test", 600, 15
-	if _, err := exchange.Import(b.Context(), o); err != nil {
-		b.Fatal(err)
-	}
+	must(exchange.Import(b.Context(), o))
 	day := must(recorded.Load(o.Output))
 	fitted := must(replay.CalibrateOne(day, false))
 	run := func(c replay.Config) *sim.Result {

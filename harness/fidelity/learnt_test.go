@@ -42,9 +42,7 @@ func TestKnowsWhatItKnew(t *testing.T) {
 	state := must(sched.SaveState(&remembers{}, nil))
 	for _, like := range []measured{{Trace: x, behaviour: x.OwnBehaviour()}, {Trace: x, behaviour: x.OwnBehaviour(), learnt: state}} {
 		loaded = nil
-		if _, err := predict(x, &like, c, 0, Options{Seeds: 2}); err != nil {
-			t.Fatal(err)
-		}
+		must(predict(x, &like, c, 0, Options{Seeds: 2}))
 		want := []string(nil)
 		if like.learnt != nil {
 			want = []string{"much", "much"} // for each seed

@@ -17,6 +17,7 @@ import (
 	"github.com/jcmturner/gokrb5/v8/spnego"
 
 	"heddle/harness/kerberos/kdctest"
+	"heddle/traces/errtest"
 )
 
 const testRealm = kdctest.Realm
@@ -34,9 +35,7 @@ func writeTickets(t *testing.T, path string, ends time.Time, services ...string)
 
 func write(t *testing.T, path, text string) string {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
@@ -73,18 +72,12 @@ func TestTransport(t *testing.T) {
 		ticket.ServeHTTP(w, r)
 	}))
 	defer server.Close()
-	identity, err := New(Options{Conf: write(t, filepath.Join(dir, "krb5.conf"), testConf), TicketCache: tickets})
-	if err != nil {
-		t.Fatal(err)
-	}
+	identity := errtest.Must(New(Options{Conf: write(t, filepath.Join(dir, "krb5.conf"), testConf), TicketCache: tickets}))
 	defer identity.Close()
 	client := &http.Client{Transport: identity.Transport(http.DefaultTransport)}
 	ask := func(path, body string, wantStatus int) {
 		t.Helper()
-		resp, err := client.Post(server.URL+path, "text/plain", strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		resp := errtest.Must(client.Post(server.URL+path, "text/plain", strings.NewReader(body)))
 		defer resp.Body.Close()
 		said, _ := io.ReadAll(resp.Body)
 		if resp.StatusCode != wantStatus || wantStatus == http.StatusOK && string(said) != body {
@@ -110,10 +103,7 @@ func TestNoTicket(t *testing.T) {
 	expired, valid, garbage := filepath.Join(dir, "expired"), filepath.Join(dir, "valid"), write(t, filepath.Join(dir, "garbage"), "no tickets")
 	writeTickets(t, expired, time.Now().Add(-time.Minute))
 	writeTickets(t, valid, time.Now().Add(time.Hour))
-	whole, err := os.ReadFile(valid)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := errtest.Must(os.ReadFile(valid))
 	half := write(t, filepath.Join(dir, "half"), string(whole[:len(whole)/2]))
 	for name, c := range map[string]struct {
 		o    Options
@@ -153,31 +143,21 @@ func TestTicketsAreReadAgain(t *testing.T) {
 	dir := t.TempDir()
 	tickets := filepath.Join(dir, "tickets")
 	writeTickets(t, tickets, time.Now().Add(-time.Minute))
-	identity, err := New(Options{Conf: write(t, filepath.Join(dir, "krb5.conf"), testConf), TicketCache: tickets})
-	if err != nil {
-		t.Fatal(err)
-	}
+	identity := errtest.Must(New(Options{Conf: write(t, filepath.Join(dir, "krb5.conf"), testConf), TicketCache: tickets}))
 	defer identity.Close()
 	if _, err := identity.Client(t.Context(), ""); err == nil {
 		t.Fatal("an expired ticket is taken")
 	}
 	writeTickets(t, tickets, time.Now().Add(time.Hour))
-	first, err := identity.Client(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := errtest.Must(identity.Client(t.Context(), ""))
 	if second, err := identity.Client(t.Context(), ""); err != nil || second != first {
 		t.Errorf("tickets that have not changed are read again (%v)", err)
 	}
-	if err := os.Chtimes(tickets, time.Time{}, time.Now().Add(time.Second)); err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, os.Chtimes(tickets, time.Time{}, time.Now().Add(time.Second)))
 	if second, err := identity.Client(t.Context(), ""); err != nil || second == first {
 		t.Errorf("new tickets are not read (%v)", err)
 	}
-	if err := os.Remove(tickets); err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, os.Remove(tickets))
 	if _, err := identity.Client(t.Context(), ""); err == nil || errors.Is(err, os.ErrPermission) {
 		t.Errorf("after kdestroy: %v", err)
 	}
@@ -190,10 +170,7 @@ func TestTicketsStayHome(t *testing.T) {
 	dir := t.TempDir()
 	tickets := filepath.Join(dir, "tickets")
 	writeTickets(t, tickets, time.Now().Add(time.Hour), "HTTP/rm", "HTTP/other")
-	identity, err := New(Options{Conf: write(t, filepath.Join(dir, "krb5.conf"), testConf), TicketCache: tickets})
-	if err != nil {
-		t.Fatal(err)
-	}
+	identity := errtest.Must(New(Options{Conf: write(t, filepath.Join(dir, "krb5.conf"), testConf), TicketCache: tickets}))
 	defer identity.Close()
 	for name, x := range map[string]struct{ from, to, want, says string }{
 		"same address":  {"http://rm:8088/a", "http://rm:8088/b", "rm:8088 proved, rm:8088 proved", ""},

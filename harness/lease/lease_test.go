@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"heddle/harness/lease/leasetest"
+	"heddle/traces/errtest"
 )
 
 // pass lets virtual time go on.
@@ -23,10 +24,7 @@ func (h *Hold) die() {
 
 func take(t *testing.T, files Files) *Hold {
 	t.Helper()
-	h, err := Take(t.Context(), files, Options{Purpose: "test"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := errtest.Must(Take(t.Context(), files, Options{Purpose: "test"}))
 	return h
 }
 
@@ -155,19 +153,14 @@ func TestHungRenewalIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		files := leasetest.New()
 		net := &oneHangs{Files: files}
-		h, err := Take(t.Context(), net, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		h := errtest.Must(Take(t.Context(), net, Options{}))
 		for range 3 {
 			net.armed.Store(true)
 			pass(stopLimit + renewEvery)
 			if net.armed.Load() {
 				t.Error("nothing was renewed")
 			}
-			if err := h.Lost(); err != nil {
-				t.Fatal(err)
-			}
+			errtest.None(t, h.Lost())
 		}
 		if err := h.Release(t.Context()); err != nil {
 			t.Error(err)

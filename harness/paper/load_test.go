@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"heddle/traces/errtest"
 )
 
 const someNumbers = "figure,row,column,value,unit,from\nf1,Mine,large,4,s,printed\ntext,Mine,odd,as {text; Mine; odd} says,in words,printed\n"
@@ -192,10 +194,7 @@ func TestTestbed(t *testing.T) {
 // FuzzLoad: whatever a paper's file is, it is a paper or an error; a paper can be judged, by
 // simulations that show nothing.
 func FuzzLoad(f *testing.F) {
-	text, err := begin.ReadFile("begin/paper.yaml")
-	if err != nil {
-		f.Fatal(err)
-	}
+	text := errtest.Must(begin.ReadFile("begin/paper.yaml"))
 	f.Add(text)
 	f.Add([]byte(strings.ReplaceAll(string(text), "rows:", "kind: series, of: x, rows:")))
 	f.Fuzz(func(t *testing.T, text []byte) {

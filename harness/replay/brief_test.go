@@ -57,10 +57,7 @@ func TestBrief(t *testing.T) {
 			t.Fatal(err)
 		}
 		open := func() *tracefile.Reader {
-			r, err := tracefile.NewReader(bytes.NewReader(file.Bytes()), "x")
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := must(tracefile.NewReader(bytes.NewReader(file.Bytes()), "x"))
 			return r
 		}
 		r := open()

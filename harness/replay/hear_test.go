@@ -13,9 +13,7 @@ import (
 func TestReplayedModelHearsLoad(t *testing.T) {
 	made := schedtest.RegisterListener(t, 1000)
 	x := loaded(t, "r01-wordcount-yarn")
-	if _, err := simulate(&Config{Trace: x, Model: config.Model{Model: "test-listener"}, Behaviour: config.Behaviour{Actuator: config.ActuatorIdeal}, Seed: 1}); err != nil {
-		t.Fatal(err)
-	}
+	must(simulate(&Config{Trace: x, Model: config.Model{Model: "test-listener"}, Behaviour: config.Behaviour{Actuator: config.ActuatorIdeal}, Seed: 1}))
 	m := (*made)[len(*made)-1]
 	highest := 0.0
 	for _, s := range m.Samples {

@@ -33,9 +33,7 @@ func imported(t *testing.T, nodes int, files ...string) *recorded.Trace {
 		}
 		o.Inputs = append(o.Inputs, shared+f)
 	}
-	if _, err := exchange.Import(t.Context(), o); err != nil {
-		t.Fatal(err)
-	}
+	must(exchange.Import(t.Context(), o))
 	x := must(recorded.Load(o.Output))
 	return x
 }

@@ -26,9 +26,7 @@ func open(t *testing.T) *browsertest.Tab {
 func media(b *browsertest.Tab, medium, scheme string) {
 	b.Helper()
 	params := emulation.SetEmulatedMediaParams{Media: medium, Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}}
-	if _, err := chromedp.Call(b.Ctx, emulation.SetEmulatedMedia, params); err != nil {
-		b.Fatal(err)
-	}
+	must(chromedp.Call(b.Ctx, emulation.SetEmulatedMedia, params))
 }
 
 const ground = "getComputedStyle(document.body).backgroundColor"

@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"heddle/harness/internal/golden"
+	"heddle/traces/errtest"
 )
 
 // What people and other programs read, whole. Run with -update after a change
@@ -17,15 +18,11 @@ import (
 func TestGolden(t *testing.T) {
 	r := All(2)
 	var text, data bytes.Buffer
-	if err := r.WriteText(&text); err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, r.WriteText(&text))
 	enc := json.NewEncoder(&data)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	if err := enc.Encode(r); err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, enc.Encode(r))
 	golden.Check(t, "testdata/requirements.txt", text.Bytes())
 	golden.Check(t, "testdata/requirements.json", data.Bytes())
 }
@@ -34,17 +31,13 @@ func TestGolden(t *testing.T) {
 // change of the table.
 func TestAnsible(t *testing.T) {
 	var b bytes.Buffer
-	if err := All(Triples).WriteAnsible(&b); err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, All(Triples).WriteAnsible(&b))
 	golden.Check(t, "../../ansible/roles/hadoop/vars/requirements.yml", b.Bytes())
 	var vars struct {
 		Requirements []struct{ Property, Value, File, Feature string } `yaml:"hadoop_requirements"`
 		Labels       Labels                                            `yaml:"hadoop_requirement_labels"`
 	}
-	if err := yaml.Unmarshal(b.Bytes(), &vars); err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, yaml.Unmarshal(b.Bytes(), &vars))
 	if d := cmp.Diff(All(Triples).Labels, vars.Labels); d != "" {
 		t.Errorf("labels (-want +got):\n%s", d)
 	}

@@ -50,10 +50,7 @@ func TestTable(t *testing.T) {
 			}
 			trials = append(trials, x)
 		}
-		got, err := List(table(t, trials))
-		if err != nil {
-			r.Fatal(err)
-		}
+		got := must(List(table(t, trials)))
 		for i := range trials { // the encoder replaces what is no UTF-8
 			for j, w := range trials[i].Warnings {
 				trials[i].Warnings[j] = strings.ToValidUTF8(w, "�")

@@ -129,10 +129,7 @@ func TestWhereTruth(t *testing.T) {
 	}
 	rapid.Check(t, func(r *rapid.T) {
 		c := draw(r, 4)
-		f, err := Where(c.text)
-		if err != nil {
-			r.Fatal(err)
-		}
+		f := must(Where(c.text))
 		for _, row := range rows() {
 			if f.Match(row) != c.of(row) {
 				r.Fatalf("%s: %v for %s, repeat %d", c.text, f.Match(row), row.Trial.Name, row.Trial.Repeat)

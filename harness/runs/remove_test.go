@@ -52,9 +52,7 @@ func TestForeign(t *testing.T) {
 	r := create(t, t.TempDir())
 	do(t, r, plan.Trials[0].Name)
 	mustDo(t, r.WriteFile("experiment.yaml", []byte("x")))
-	if _, err := r.Begin(plan.Trials[1].Name); err != nil {
-		t.Fatal(err)
-	}
+	must(r.Begin(plan.Trials[1].Name))
 	if foreign, err := r.Foreign(); err != nil || len(foreign) > 0 {
 		t.Errorf("of a new run: %q, %v; want none", foreign, err)
 	}
@@ -106,9 +104,7 @@ func TestLeftTemporaryFile(t *testing.T) {
 	mustDo(t, os.WriteFile(left, nil, 0o600))
 	r.Close()
 	again := open(t, r.Dir)
-	if err := again.Resume(); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, again.Resume())
 	defer again.Close()
 	if _, err := os.Lstat(left); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%s: %v, want it removed", left, err)

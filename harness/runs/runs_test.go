@@ -202,9 +202,7 @@ func TestKilledBeforeItBegan(t *testing.T) {
 		t.Errorf("error %v, want that there is none", err)
 	}
 	r = open(t, r.Dir)
-	if err := r.Resume(); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, r.Resume())
 	do(t, r, plan.Trials[0].Name)
 	r.Close()
 	if _, err := open(t, r.Dir).ReadFile("experiment.yaml"); !errors.Is(err, ErrDamaged) {
@@ -415,9 +413,7 @@ func TestOldFolderOpens(t *testing.T) {
 	})
 	mustDo(t, err)
 	again := open(t, r.Dir)
-	if err := again.Resume(); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, again.Resume())
 	do(t, again, "r01-sort-yarn")
 	mustDo(t, again.End(nil))
 	if err := open(t, r.Dir).Verify("trace.heddle"); err != nil {

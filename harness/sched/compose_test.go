@@ -22,10 +22,7 @@ func TestCompositions(t *testing.T) {
 		for _, reduces := range []string{"reduce-random", "reduce-greedy", "fifo", "fair"} {
 			t.Run(maps+"+"+reduces, func(t *testing.T) {
 				rapid.Check(t, func(t *rapid.T) {
-					m, err := sched.New(maps, sched.Params{"reduces": reduces})
-					if err != nil {
-						t.Fatal(err)
-					}
+					m := errtest.Must(sched.New(maps, sched.Params{"reduces": reduces}))
 					w := schedtest.NewWorld(t, m)
 					for range 3 {
 						w.Submit(t)
@@ -65,12 +62,8 @@ func (m *seeing) EveryHeartbeat() {}
 // again. Each part sees the waiting tasks of its kind alone, and both what runs.
 func TestWhatPartsSee(t *testing.T) {
 	s := state.New()
-	if _, err := s.AddNode("n", "r", state.Resource{MemoryMB: 4096, VCores: 4}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Submit(&state.JobSpec{Maps: 3, Reduces: 2, MapSize: state.Resource{MemoryMB: 1024, VCores: 1}, ReduceSize: state.Resource{MemoryMB: 1024, VCores: 1}}); err != nil {
-		t.Fatal(err)
-	}
+	errtest.Must(s.AddNode("n", "r", state.Resource{MemoryMB: 4096, VCores: 4}))
+	errtest.Must(s.Submit(&state.JobSpec{Maps: 3, Reduces: 2, MapSize: state.Resource{MemoryMB: 1024, VCores: 1}, ReduceSize: state.Resource{MemoryMB: 1024, VCores: 1}}))
 	s.Ask(0, state.Map, 3)
 	s.Ask(0, state.Reduce, 2)
 	for _, task := range []state.TaskID{0, 1} {
@@ -156,13 +149,9 @@ func TestBothTick(t *testing.T) {
 // for maps is asked in the same heartbeat, and in the next one the order is as ever.
 func TestPassedOver(t *testing.T) {
 	s := state.New()
-	if _, err := s.AddNode("n", "r", state.Resource{MemoryMB: 2048, VCores: 2}); err != nil {
-		t.Fatal(err)
-	}
+	errtest.Must(s.AddNode("n", "r", state.Resource{MemoryMB: 2048, VCores: 2}))
 	size := state.Resource{MemoryMB: 1024, VCores: 1}
-	if _, err := s.Submit(&state.JobSpec{Maps: 2, Reduces: 1, MapSize: size, ReduceSize: size}); err != nil {
-		t.Fatal(err)
-	}
+	errtest.Must(s.Submit(&state.JobSpec{Maps: 2, Reduces: 1, MapSize: size, ReduceSize: size}))
 	s.Ask(0, state.Map, 2)
 	s.Ask(0, state.Reduce, 1)
 	forMaps := &seeing{name: "m", decide: []sched.Decision{{Kind: state.Map, Task: state.None}}}
@@ -208,13 +197,9 @@ func TestReducesByHand(t *testing.T) {
 		s := state.New()
 		size := state.Resource{MemoryMB: 1024, VCores: 1}
 		for n := range 4 {
-			if _, err := s.AddNode(fmt.Sprint("n", n), fmt.Sprint("r", n/2), size); err != nil {
-				t.Fatal(err)
-			}
+			errtest.Must(s.AddNode(fmt.Sprint("n", n), fmt.Sprint("r", n/2), size))
 		}
-		if _, err := s.Submit(&state.JobSpec{Maps: 1, Reduces: 3, MapSize: size, ReduceSize: size}); err != nil {
-			t.Fatal(err)
-		}
+		errtest.Must(s.Submit(&state.JobSpec{Maps: 1, Reduces: 3, MapSize: size, ReduceSize: size}))
 		s.Ask(0, state.Reduce, 3)
 		s.AddMapOutput(0, 0, 30)
 		s.AddMapOutput(0, 2, 10)
@@ -249,13 +234,9 @@ func TestGroupsWait(t *testing.T) {
 	s := state.New()
 	size := state.Resource{MemoryMB: 1024, VCores: 1}
 	for n := range 3 {
-		if _, err := s.AddNode(fmt.Sprint("n", n), "r", size); err != nil {
-			t.Fatal(err)
-		}
+		errtest.Must(s.AddNode(fmt.Sprint("n", n), "r", size))
 	}
-	if _, err := s.Submit(&state.JobSpec{Maps: 1, Reduces: 3, MapSize: size, ReduceSize: size}); err != nil {
-		t.Fatal(err)
-	}
+	errtest.Must(s.Submit(&state.JobSpec{Maps: 1, Reduces: 3, MapSize: size, ReduceSize: size}))
 	s.Ask(0, state.Map, 1)
 	s.Ask(0, state.Reduce, 3)
 	mustDo(t, s.Start(0, 0, 0))

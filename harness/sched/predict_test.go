@@ -7,6 +7,7 @@ import (
 
 	"heddle/harness/sched"
 	"heddle/harness/state"
+	"heddle/traces/errtest"
 )
 
 // predicting predicts that jobs end a second later, if it can say.
@@ -26,9 +27,7 @@ func moments(t *testing.T, m sched.Model, maps, reduces int32) (list []string) {
 	t.Helper()
 	s := state.New()
 	size := state.Resource{MemoryMB: 1, VCores: 1}
-	if _, err := s.AddNode("n", "rack", size.Times(1000)); err != nil {
-		t.Fatal(err)
-	}
+	errtest.Must(s.AddNode("n", "rack", size.Times(1000)))
 	s.SetSmallest(size)
 	id, err := s.Submit(&state.JobSpec{Name: "j", Maps: maps, Reduces: reduces, MapSize: size, ReduceSize: size})
 	mustDo(t, err)

@@ -8,6 +8,7 @@ import (
 	"heddle/harness/sched"
 	"heddle/harness/sched/schedtest"
 	"heddle/harness/state"
+	"heddle/traces/errtest"
 )
 
 // baselines are models with the parameters that change most. Models that are not
@@ -96,10 +97,7 @@ func TestMatchingIsTheBound(t *testing.T) {
 		seed := rapid.Uint32().Draw(t, "seed")
 		sum := func(name string, p sched.Params) int {
 			return rapid.Custom(func(t *rapid.T) int {
-				m, err := sched.New(name, p)
-				if err != nil {
-					t.Fatal(err)
-				}
+				m := errtest.Must(sched.New(name, p))
 				w := schedtest.NewWorld(t, m)
 				for range 3 {
 					id := w.SubmitEqual(t)

@@ -10,15 +10,13 @@ import (
 	"heddle/harness/sched"
 	"heddle/harness/sched/schedtest"
 	"heddle/harness/state"
+	"heddle/traces/errtest"
 )
 
 // TestSharesFollow has jobs come, run and end, and compares the walk with a sort of all.
 func TestSharesFollow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		m, err := sched.New("fifo", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := errtest.Must(sched.New("fifo", nil))
 		w := schedtest.NewWorld(t, m)
 		key := func(v *state.View, id state.JobID) float64 {
 			return float64(v.Used(id).MemoryMB) - 1000*float64(v.Priority(id))

@@ -32,10 +32,7 @@ func apart(t tester, c *Config) *base {
 // submit puts a job into the cluster, and returns its index in the table of jobs.
 func (b *base) submit(t tester, x *Job) int32 {
 	t.Helper()
-	id, err := b.state.Submit(&x.JobSpec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	id := must(b.state.Submit(&x.JobSpec))
 	b.r.Jobs = append(b.r.Jobs, JobResult{SubmitMs: b.events.Now, StartMs: -1, EndMs: -1})
 	return b.jobs.add(id, x, nil)
 }

@@ -62,10 +62,7 @@ type outcome struct {
 // ended runs a configuration, and returns how all ended.
 func ended(t tester, c *Config, never bool) (o outcome) {
 	c.Source.(*Jobs).Rewind()
-	m, err := sched.New(c.Model.Name(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must(sched.New(c.Model.Name(), nil))
 	c.Model = m
 	if c.Ended != nil || c.Speculation != NoSpeculation {
 		c.Ended = func(e AttemptEnd) { o.ends = append(o.ends, fmt.Sprintf("%+v", e)) }
@@ -119,10 +116,7 @@ func drawLocal(t *rapid.T) *Config {
 		jobs.List = append(jobs.List, j)
 	}
 	c.Source = jobs
-	m, err := sched.New(rapid.SampledFrom(quickModels()).Draw(t, "model"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must(sched.New(rapid.SampledFrom(quickModels()).Draw(t, "model"), nil))
 	c.Model = m
 	return c
 }

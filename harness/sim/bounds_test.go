@@ -55,14 +55,8 @@ func TestGraham(t *testing.T) {
 			}
 		}
 		model := rapid.SampledFrom(idealModels).Draw(t, "model")
-		m, err := sched.New(model, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := Run(&Config{Cluster: c, Source: &Jobs{List: jobs}, Model: m, Actuator: Ideal, Costs: NoCosts()})
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must(sched.New(model, nil))
+		r := must(Run(&Config{Cluster: c, Source: &Jobs{List: jobs}, Model: m, Actuator: Ideal, Costs: NoCosts()}))
 		least := max((work+slots-1)/slots, longest)
 		most := (work+(slots-1)*longest)/slots + tasks + 1
 		if r.MakespanMs < least || r.MakespanMs > most {
@@ -110,9 +104,7 @@ func TestSlotsAtAnyTime(t *testing.T) {
 				}
 			}
 		}
-		if _, err := Run(config); err != nil {
-			t.Fatal(err)
-		}
+		must(Run(config))
 		if ran != want {
 			t.Fatalf("maps ran for %d ms, and have %d ms of work", ran, want)
 		}
@@ -241,9 +233,7 @@ func TestDrawnTimes(t *testing.T) {
 			}
 			sum, squares = sum+ms/maps, squares+ms*ms/maps
 		}
-		if _, err := Run(c); err != nil {
-			t.Fatal(err)
-		}
+		must(Run(c))
 		deviation := math.Sqrt(max(0, squares-sum*sum))
 		if math.Abs(sum-x.mean) > 2+4*x.deviation/math.Sqrt(maps) || math.Abs(deviation-x.deviation) > 2+0.05*x.deviation {
 			t.Errorf("%s: %.0f ms in the mean and a deviation of %.0f, want %.0f and %.0f", x.name, sum, deviation, x.mean, x.deviation)

@@ -286,7 +286,7 @@ func TestMastersShare(t *testing.T) {
 			source.List = append(source.List, j)
 		}
 		running, most := 0, 0
-		if _, err := Run(&Config{Cluster: slots(2, 4), Source: source, Costs: costs, Record: func(e traces.Event) {
+		must(Run(&Config{Cluster: slots(2, 4), Source: source, Costs: costs, Record: func(e traces.Event) {
 			switch e.(type) {
 			case *traces.JobStarted:
 				running++
@@ -294,9 +294,7 @@ func TestMastersShare(t *testing.T) {
 			case *traces.JobFinished:
 				running--
 			}
-		}}); err != nil {
-			t.Fatal(err)
-		}
+		}}))
 		if most != x.most {
 			t.Errorf("a share of %v of 8 GB: %d masters of 1 GB at a time, want %d", x.share, most, x.most)
 		}

@@ -16,9 +16,7 @@ func stateOf(t tester, nodes int) *state.State {
 	t.Helper()
 	s := state.New()
 	for n := range nodes {
-		if _, err := s.AddNode(fmt.Sprint("n", n), fmt.Sprint("r", n/2), state.Resource{MemoryMB: 4096, VCores: 4}); err != nil {
-			t.Fatal(err)
-		}
+		must(s.AddNode(fmt.Sprint("n", n), fmt.Sprint("r", n/2), state.Resource{MemoryMB: 4096, VCores: 4}))
 	}
 	return s
 }
@@ -49,9 +47,7 @@ func TestCachesTellState(t *testing.T) {
 		machines := make([]Node, nodes)
 		for n := range machines {
 			machines[n].CacheBytes = room * size
-			if _, err := s.AddNode(fmt.Sprint(n), "r", state.Resource{MemoryMB: 1, VCores: 1}); err != nil {
-				t.Fatal(err)
-			}
+			must(s.AddNode(fmt.Sprint(n), "r", state.Resource{MemoryMB: 1, VCores: 1}))
 		}
 		var c caches
 		c.begin(s, machines, true)
@@ -70,10 +66,7 @@ func TestCachesTellState(t *testing.T) {
 					x.Blocks = append(x.Blocks, traces.Block(rapid.IntRange(0, blocks-1).Draw(t, "block")))
 					x.Replicas.Add(0, 1, 2)
 				}
-				id, err := s.Submit(&x.JobSpec)
-				if err != nil {
-					t.Fatal(err)
-				}
+				id := must(s.Submit(&x.JobSpec))
 				jobs = append(jobs, alive{id, c.expect(nil, id, &x)})
 			case step == 1:
 				c.lose(n)

@@ -18,9 +18,7 @@ func left(t *testing.T, text string, everyMs int64) state.Timetable {
 	for step := range strings.SplitSeq(text, ", ") {
 		var c state.CapacityChange
 		var slots int32
-		if _, err := fmt.Sscan(step, &c.AtMs, &c.Node, &slots); err != nil {
-			t.Fatal(err)
-		}
+		must(fmt.Sscan(step, &c.AtMs, &c.Node, &slots))
 		c.Left = slots1.Times(slots)
 		list.Changes = append(list.Changes, c)
 	}
@@ -173,9 +171,7 @@ func TestForesee(t *testing.T) {
 			c.Capacity = left(t, x.capacity, 0)
 			c.Capacity.Telling = x.telling
 		}
-		if _, err := Run(c); err != nil {
-			t.Fatal(err)
-		}
+		must(Run(c))
 		if got := fmt.Sprint(m.told); got != x.want {
 			t.Errorf("timetable %q, %+v: the model was told %s, want %s", x.capacity, x.telling, got, x.want)
 		}

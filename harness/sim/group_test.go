@@ -134,10 +134,7 @@ func keys(m map[int64]int) func(func(int64) bool) {
 func TestGroupsEnd(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := drawConfig(t)
-		m, err := sched.New("delay", sched.Params{"reduces": rapid.SampledFrom([]string{"reduce-random", "reduce-greedy", "rhc", "reduce-optimal"}).Draw(t, "reduces"), "reduces.groups": "true", "reduces.groupLimit": rapid.SampledFrom([]string{"1ms", "30ms", "30s"}).Draw(t, "limit")})
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must(sched.New("delay", sched.Params{"reduces": rapid.SampledFrom([]string{"reduce-random", "reduce-greedy", "rhc", "reduce-optimal"}).Draw(t, "reduces"), "reduces.groups": "true", "reduces.groupLimit": rapid.SampledFrom([]string{"1ms", "30ms", "30s"}).Draw(t, "limit")}))
 		c.Model = m
 		var s Sim
 		var r Result

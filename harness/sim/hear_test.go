@@ -76,9 +76,7 @@ func TestPredicted(t *testing.T) {
 			got = append(got, fmt.Sprintf("%d %s %d +%d", e.T.Milliseconds(), e.Job, e.DonePct, (e.End-e.T).Milliseconds()))
 		}
 	}
-	if _, err := Run(c); err != nil {
-		t.Fatal(err)
-	}
+	must(Run(c))
 	expect(t, "predictions", got, "100 a 0 +5000", "200 b 0 +5000", "5100 a 50 +5000", "9100 a 90 +5000")
 }
 
@@ -137,9 +135,7 @@ func TestNetwork(t *testing.T) {
 		if limited {
 			c.Cluster.Racks = []Rack{{Name: "a"}, {Name: "b", UplinkBytesPerSec: 50}, {Name: "c", UplinkBytesPerSec: 1}}
 		}
-		if _, err := Run(&c); err != nil {
-			t.Fatal(err)
-		}
+		must(Run(&c))
 		if !limited {
 			if m.rate != nil {
 				t.Error("a network without limits was told")

@@ -15,9 +15,7 @@ import (
 func TestJobsTable(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := state.New()
-		if _, err := s.AddNode("n", "r", state.Resource{MemoryMB: 1, VCores: 1}); err != nil {
-			t.Fatal(err)
-		}
+		must(s.AddNode("n", "r", state.Resource{MemoryMB: 1, VCores: 1}))
 		var b jobs
 		b.begin(s.View(), &Costs{}, 1, false)
 		var alive []int32
@@ -34,10 +32,7 @@ func TestJobsTable(t *testing.T) {
 			} else {
 				x := simpleJob("", 0, rapid.Int32Range(1, 5).Draw(t, "maps"), 1, Work{})
 				x.ID = traces.JobID(rune('A' + i))
-				id, err := s.Submit(&x.JobSpec)
-				if err != nil {
-					t.Fatal(err)
-				}
+				id := must(s.Submit(&x.JobSpec))
 				slot := b.add(id, &x, nil)
 				j := &b.list[slot]
 				if gen, used := before[slot]; used && gen == j.gen {

@@ -68,15 +68,9 @@ func TestLeast(t *testing.T) {
 			}
 		}
 		least := c.LeastMs(&j)
-		m, err := sched.New(rapid.SampledFrom(idealModels).Draw(t, "model"), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must(sched.New(rapid.SampledFrom(idealModels).Draw(t, "model"), nil))
 		c.Source, c.Model = &Jobs{List: []Job{j}}, m
-		r, err := Run(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must(Run(c))
 		if got := r.Jobs[0].EndMs - r.Jobs[0].SubmitMs; got < least {
 			t.Fatalf("the job takes %d ms, and the bound is %d", got, least)
 		}

@@ -190,9 +190,7 @@ func TestModelHearsSamples(t *testing.T) {
 			}
 		},
 	}
-	if _, err := Run(c); err != nil {
-		t.Fatal(err)
-	}
+	must(Run(c))
 	if len(l.Samples) < 60 || len(l.Samples) > records || l.OldestMs > 1000 || l.Samples[50].Load1 < 0.5 {
 		t.Errorf("%d samples heard, %d recorded, up to %d ms old", len(l.Samples), records, l.OldestMs)
 	}

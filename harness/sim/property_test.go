@@ -49,10 +49,7 @@ func drawConfig(t *rapid.T) *Config {
 	c.Faults = drawFaults(t, len(c.Cluster.Nodes))
 	c.Capacity = drawCapacity(t, c.Cluster.Nodes)
 	c.Source = &Jobs{List: drawJobs(t, len(c.Cluster.Nodes))}
-	m, err := sched.New(rapid.SampledFrom(quickModels()).Draw(t, "model"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must(sched.New(rapid.SampledFrom(quickModels()).Draw(t, "model"), nil))
 	c.Model = m
 	return c
 }

@@ -27,9 +27,7 @@ func TestReasonsChangeNothing(t *testing.T) {
 					}
 					trace.Add(e)
 				}
-				if _, err := Run(c); err != nil {
-					t.Fatal(err)
-				}
+				must(Run(c))
 				return trace.String()
 			}
 			without := run(false)

@@ -37,9 +37,7 @@ func spreadTimes(t *testing.T, model string, actuator Actuator, seed uint64, fai
 	if failing > 0 {
 		c.Faults = []Fault{{What: AttemptsFail, Share: failing}}
 	}
-	if _, err := Run(c); err != nil {
-		t.Fatal(err)
-	}
+	must(Run(c))
 	return took
 }
 
@@ -97,9 +95,7 @@ func TestShuffled(t *testing.T) {
 				}
 			},
 		}
-		if _, err := Run(c); err != nil {
-			t.Fatal(err)
-		}
+		must(Run(c))
 		return on
 	}
 	nodes := map[string]bool{}

@@ -21,9 +21,7 @@ type load struct {
 func newLoad(tb testing.TB, nodes, maps int) *load {
 	l := &load{s: New(), rng: rand.New(rand.NewPCG(1, 2)), nodes: nodes}
 	for n := range nodes {
-		if _, err := l.s.AddNode(fmt.Sprint("n", n), fmt.Sprint("r", n/40), Resource{8192, 8}); err != nil {
-			tb.Fatal(err)
-		}
+		must(l.s.AddNode(fmt.Sprint("n", n), fmt.Sprint("r", n/40), Resource{8192, 8}))
 	}
 	l.spec = JobSpec{Name: "job", Maps: int32(maps), Reduces: 1, MapSize: Resource{1024, 1}, ReduceSize: Resource{1024, 1}}
 	return l

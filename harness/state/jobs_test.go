@@ -54,9 +54,7 @@ func fourNodes(t *testing.T, replicas ...[]NodeID) (*State, JobID) {
 	t.Helper()
 	s := New()
 	for n := range 4 {
-		if _, err := s.AddNode(fmt.Sprint("n", n), fmt.Sprint("rack", n/2), Resource{1024, 2}); err != nil {
-			t.Fatal(err)
-		}
+		must(s.AddNode(fmt.Sprint("n", n), fmt.Sprint("rack", n/2), Resource{1024, 2}))
 	}
 	spec := JobSpec{Name: "job", Maps: int32(len(replicas)), Reduces: 1, MapSize: Resource{512, 1}, ReduceSize: Resource{512, 1}}
 	for _, nodes := range replicas {
@@ -112,9 +110,7 @@ func TestWouldBind(t *testing.T) {
 func TestResplit(t *testing.T) {
 	s := New()
 	for n := range 2 {
-		if _, err := s.AddNode(fmt.Sprint("n", n), "rack", Resource{1024, 2}); err != nil {
-			t.Fatal(err)
-		}
+		must(s.AddNode(fmt.Sprint("n", n), "rack", Resource{1024, 2}))
 	}
 	spec := JobSpec{Name: "job", Maps: 2}
 	spec.Replicas.Add(0)
@@ -219,9 +215,7 @@ func TestRobbed(t *testing.T) {
 func TestEndedJob(t *testing.T) {
 	s, id := fourNodes(t, []NodeID{0})
 	s.Cached(id, 0, 0)
-	if _, err := s.Reserve(id, Map, 0, 0); err != nil {
-		t.Fatal(err)
-	}
+	must(s.Reserve(id, Map, 0, 0))
 	v := s.View()
 	look := func(task TaskID) {
 		t.Helper()
@@ -301,9 +295,7 @@ func TestSizeClasses(t *testing.T) {
 func TestKilledMapsGoLast(t *testing.T) {
 	s := New()
 	for _, name := range []string{"a", "b"} {
-		if _, err := s.AddNode(name, "r", Resource{8, 8}); err != nil {
-			t.Fatal(err)
-		}
+		must(s.AddNode(name, "r", Resource{8, 8}))
 	}
 	spec := &JobSpec{Maps: 5, MapSize: Resource{1, 1}}
 	for range 4 {

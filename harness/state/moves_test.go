@@ -7,9 +7,7 @@ import "testing"
 func TestMoves(t *testing.T) {
 	s := New()
 	for _, name := range []string{"a", "b"} {
-		if _, err := s.AddNode(name, "rack", Resource{MemoryMB: 512, VCores: 1}); err != nil {
-			t.Fatal(err)
-		}
+		must(s.AddNode(name, "rack", Resource{MemoryMB: 512, VCores: 1}))
 	}
 	spec := JobSpec{Name: "job", Maps: 3}
 	spec.Replicas.Add(0, 1)

@@ -19,9 +19,7 @@ func TestFullSince(t *testing.T) {
 		}
 		sizes := []Resource{{1, 1}, {2, 1}, {3, 1}, {1, 3}}
 		for _, size := range sizes {
-			if _, err := s.Submit(&JobSpec{Name: "j", Maps: 50, Reduces: 50, MapSize: size, ReduceSize: size}); err != nil {
-				t.Fatal(err)
-			}
+			must(s.Submit(&JobSpec{Name: "j", Maps: 50, Reduces: 50, MapSize: size, ReduceSize: size}))
 		}
 		type start struct {
 			id JobID

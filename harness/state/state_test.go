@@ -146,9 +146,7 @@ func TestStateAgainstPlain(t *testing.T) {
 		for n := range nodes {
 			capacity := Resource{int32(rapid.IntRange(0, 4).Draw(t, "slots")) * 512, 8}
 			rack := rapid.IntRange(0, 2).Draw(t, "rack")
-			if _, err := s.AddNode(fmt.Sprint("n", n), fmt.Sprint("rack", rack), capacity); err != nil {
-				t.Fatal(err)
-			}
+			must(s.AddNode(fmt.Sprint("n", n), fmt.Sprint("rack", rack), capacity))
 			p.racks = append(p.racks, s.View().Rack(NodeID(n)))
 			p.capacity = append(p.capacity, capacity)
 			p.up = append(p.up, true)
@@ -222,9 +220,7 @@ func (w *twins) submit(t *rapid.T) {
 	}
 	j.state = make([]string, j.maps+j.reduces)
 	j.node = make([]NodeID, j.maps+j.reduces)
-	if _, err := w.s.Submit(&spec); err != nil {
-		t.Fatal(err)
-	}
+	must(w.s.Submit(&spec))
 	w.p.jobs = append(w.p.jobs, j)
 }
 

@@ -17,6 +17,7 @@ import (
 	"heddle/collectors/hdfs/jobsplit"
 	"heddle/collectors/yarn"
 	"heddle/harness/clients"
+	"heddle/traces/errtest"
 	"heddle/traces/hosts"
 	"heddle/yarnclient"
 	"heddle/yarnclient/yarntest"
@@ -63,10 +64,7 @@ func (c *cluster) SplitLocations(_ context.Context, splits []jobsplit.Split) ([]
 func watched(t *testing.T, latency time.Duration) (*cluster, *Watcher) {
 	t.Helper()
 	c := &cluster{Fake: yarntest.New(yarntest.Config{Nodes: yarntest.Workers(1, 3, 4096, 8), Latency: latency})}
-	rm, err := yarnclient.NewRM(yarnclient.Options{Addresses: []string{"rm:8088"}, Transport: c})
-	if err != nil {
-		t.Fatal(err)
-	}
+	rm := errtest.Must(yarnclient.NewRM(yarnclient.Options{Addresses: []string{"rm:8088"}, Transport: c}))
 	return c, New(&clients.Clients{RM: rm}, c)
 }
 
@@ -85,9 +83,7 @@ func TestAge(t *testing.T) {
 		t.Run(x.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c, w := watched(t, 0)
-				if _, err := w.Once().Nodes(t.Context(), 0); err != nil {
-					t.Fatal(err)
-				}
+				errtest.Must(w.Once().Nodes(t.Context(), 0))
 				<-time.After(100 * ms)
 				list, err := w.Nodes(t.Context(), x.maxAge)
 				if err != nil || len(list) != 3 || c.requests.Load() != x.want {
@@ -224,9 +220,7 @@ func TestStaged(t *testing.T) {
 		default:
 		}
 		for _, text := range []string{"rewritten", "and again"} {
-			if err := steering.Rewrite(t.Context(), "me", "job_1_0001", []byte("submitted"), []byte(text)); err != nil {
-				t.Fatal(err)
-			}
+			errtest.None(t, steering.Rewrite(t.Context(), "me", "job_1_0001", []byte("submitted"), []byte(text)))
 			<-rewritten
 			files, changed, err := w.Staged(t.Context(), "me", "job_1_0001")
 			if rewritten = changed; err != nil || string(files.SplitMetaInfo) != text || string(files.JobXML) != "<configuration/>" {
@@ -255,9 +249,7 @@ func TestForget(t *testing.T) {
 	split := []jobsplit.Split{{Path: "/in", Length: 1}}
 	for i, forget := range []string{"", "job_1_0002", "job_1_0001"} {
 		w.Forget(forget)
-		if _, err := w.Blocks(t.Context(), "job_1_0001", split, time.Hour); err != nil {
-			t.Fatal(err)
-		}
+		errtest.Must(w.Blocks(t.Context(), "job_1_0001", split, time.Hour))
 		if got, want := c.located.Load(), []int64{1, 1, 2}[i]; got != want {
 			t.Errorf("after %q was forgotten: located %d times, want %d", forget, got, want)
 		}

@@ -12,6 +12,7 @@ import (
 	"heddle/harness/sim"
 	"heddle/harness/state"
 	"heddle/traces"
+	"heddle/traces/errtest"
 )
 
 // world is a simulated run with all its events in the order in which they were recorded.
@@ -67,10 +68,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 	}
 	c.Source = &sim.Jobs{List: w.drawJobs(nodes, masters)}
 	w.drawModel()
-	m, err := sched.New(w.model, w.params)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := errtest.Must(sched.New(w.model, w.params))
 	c.Model = m
 	c.Record = func(e traces.Event) { w.record(e) }
 	if _, err := sim.Run(c); err != nil {

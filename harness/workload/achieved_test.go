@@ -10,6 +10,7 @@ import (
 	"heddle/harness/internal/golden"
 	"heddle/harness/measure"
 	"heddle/traces"
+	"heddle/traces/errtest"
 )
 
 // asked is a submission of 4 maps of 1 MiB and 2 reduces.
@@ -60,9 +61,7 @@ func TestAchieved(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			a := Achieve(c.done)
 			var out strings.Builder
-			if err := doc.WriteText(&out, a.Doc(), false); err != nil {
-				t.Fatal(err)
-			}
+			errtest.None(t, doc.WriteText(&out, a.Doc(), false))
 			golden.Check(t, filepath.Join("testdata", "achieved-"+strings.ReplaceAll(c.name, " ", "-")+".golden"), out.String())
 			if all := strings.Join(a.Warnings, "\n"); (c.warning == "") != (all == "") || !strings.Contains(all, c.warning) {
 				t.Errorf("warnings %q, want one with %q", a.Warnings, c.warning)

@@ -9,6 +9,7 @@ import (
 	"heddle/harness/sched"
 	"heddle/harness/workload"
 	"heddle/harness/workload/generate"
+	"heddle/traces/errtest"
 )
 
 // The jobs that a function makes are simulated as it says: at their times, with the files
@@ -16,7 +17,7 @@ import (
 // them, and scale them.
 func TestGeneratedTwin(t *testing.T) {
 	const mib = 1 << 20
-	err := config.RegisterWorkloads(generate.Workload{
+	errtest.None(t, config.RegisterWorkloads(generate.Workload{
 		Name: "two-jobs", Summary: "two jobs that read one file",
 		Params: []sched.Param{{Name: "gap", Type: sched.Duration, Default: "5s", Doc: "time between the jobs"}},
 		Jobs: func(a sched.Args) ([]generate.Job, error) {
@@ -26,10 +27,7 @@ func TestGeneratedTwin(t *testing.T) {
 				{Name: "a", At: time.Minute, Pool: "first", Maps: maps, Reduces: []generate.Reduce{{WriteBytes: mib, CPUMs: 9}}},
 			}, nil
 		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	w := config.Workload{Name: "two-jobs", Label: "two", Params: map[string]string{"gap": "4s"}, Speed: 2, Scale: 2}
 	x := must(workload.Of(w).Twin(context.Background(), config.Cache{}))
 	if len(x.Files) != 1 || x.Files[0].Bytes != 4*mib {

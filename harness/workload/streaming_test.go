@@ -10,6 +10,7 @@ import (
 	"heddle/harness/config"
 	"heddle/harness/internal/units"
 	"heddle/harness/workload/synthetic"
+	"heddle/traces/errtest"
 )
 
 // TestStreamingSpec has tasks that are asked for what the experiment says, in
@@ -32,9 +33,7 @@ func TestStreamingSpec(t *testing.T) {
 			t.Errorf("files have %d bytes, want %d", sum, w.Size)
 		}
 		s := w.spec(lengths, 1)
-		if _, err := s.Encode(); err != nil {
-			t.Fatal(err)
-		}
+		errtest.Must(s.Encode())
 		got, size := s.Totals(), float64(w.Size)
 		shuffled := size * out
 		about(t, "shuffled", got.ShuffleBytes, shuffled, 30*50*50) // the floors of each map and reduce

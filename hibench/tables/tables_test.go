@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"heddle/traces/errtest"
 )
 
 // TestRows: the rows have the columns of the tables, rank follows Zipf's law, and
@@ -31,9 +33,7 @@ func TestRows(t *testing.T) {
 	}
 	r, bytesTotal := NewResult(Join), 0
 	for i := range s.Pages {
-		if err := r.Ranking(s.AppendRanking(nil, i)); err != nil {
-			t.Fatal(err)
-		}
+		errtest.None(t, r.Ranking(s.AppendRanking(nil, i)))
 	}
 	for i := range s.Visits {
 		row := s.AppendVisit(nil, i)
@@ -41,9 +41,7 @@ func TestRows(t *testing.T) {
 		if f := strings.Split(string(row), ","); len(f) != 9 || !urls[f[1]] {
 			t.Fatalf("row %d of uservisits: %q", i, row)
 		}
-		if err := r.Visit(row); err != nil {
-			t.Fatal(err)
-		}
+		errtest.None(t, r.Visit(row))
 	}
 	if n := r.Sum().Rows; n < s.Visits/55 || n > s.Visits/37 {
 		t.Errorf("%d of %d visits are joined, want about one of 45", n, s.Visits)
@@ -192,9 +190,7 @@ func TestRowsThatAreWrong(t *testing.T) {
 		}
 	}
 	o := NewOutput(Join)
-	if err := o.Row([]byte("a\x011\x010.5")); err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, o.Row([]byte("a\x011\x010.5")))
 	if err := o.Row([]byte("b\x011\x010.6")); err == nil || !strings.Contains(err.Error(), "falling") {
 		t.Errorf("a rising revenue: error %v", err)
 	}
@@ -210,9 +206,7 @@ func TestRowsThatAreWrong(t *testing.T) {
 func TestQuotes(t *testing.T) {
 	const row = "1.1.1.1,http://p,1999-01-01,0.50,a,DEU,DEU-std,w,3"
 	r := NewResult(Scan)
-	if err := r.Visit([]byte(row)); err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, r.Visit([]byte(row)))
 	quoted := `"` + strings.ReplaceAll(strings.Replace(row, "0.50", "0.5", 1), ",", `","`) + `"`
 	if err := summed(t, Scan, []string{quoted}).Near(r.Sum()); err != nil {
 		t.Error(err)

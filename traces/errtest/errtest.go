@@ -14,6 +14,14 @@ func None(t testing.TB, err error) {
 	}
 }
 
+// Must returns x, and panics with the error if there is one.
+func Must[T any](x T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return x
+}
+
 // Has fails the test unless each of the texts is in the error, and none where a text is empty.
 func Has(t testing.TB, err error, texts ...string) {
 	t.Helper()

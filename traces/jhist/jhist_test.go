@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"heddle/traces"
+	"heddle/traces/errtest"
 	"heddle/traces/format"
 	"heddle/traces/internal/racks"
 	"heddle/traces/mend"
@@ -44,9 +45,7 @@ func TestRealJobs(t *testing.T) {
 func compareWithGolden(t *testing.T, name, got string) {
 	golden := filepath.Join("testdata", name+".golden")
 	if *update {
-		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		errtest.None(t, os.WriteFile(golden, []byte(got), 0o644))
 	}
 	want := must(os.ReadFile(golden))
 	if d := cmp.Diff(string(want), got); d != "" {

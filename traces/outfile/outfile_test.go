@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"heddle/traces/errtest"
 )
 
 // TestNamedOnceWhole looks at the folder before, while and after something is
@@ -55,16 +57,10 @@ func TestRemovesWhatKilledProcessesLeft(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "a")
 	for _, name := range []string{".a.unfinished-DEAD", ".a.unfinished-FILE", ".ab.unfinished-OTHER", ".a.12345", "a.unfinished-MINE"} {
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(folder, name)), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(folder, name), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		errtest.None(t, os.MkdirAll(filepath.Dir(filepath.Join(folder, name)), 0o755))
+		errtest.None(t, os.WriteFile(filepath.Join(folder, name), nil, 0o600))
 	}
-	if err := os.Symlink(t.TempDir(), filepath.Join(folder, ".a.unfinished-LINK")); err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, os.Symlink(t.TempDir(), filepath.Join(folder, ".a.unfinished-LINK")))
 	stay := []string{".a.12345", ".a.unfinished-LINK", ".ab.unfinished-OTHER", "a.unfinished-MINE"}
 	err := Replace(path, func(first *os.File) error {
 		return Replace(path, func(second *os.File) error {
@@ -88,10 +84,7 @@ func TestRemovesWhatKilledProcessesLeft(t *testing.T) {
 
 func names(t *testing.T, folder string) (list []string) {
 	t.Helper()
-	entries, err := os.ReadDir(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := errtest.Must(os.ReadDir(folder))
 	for _, e := range entries {
 		list = append(list, e.Name())
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"heddle/traces"
+	"heddle/traces/errtest"
 	"heddle/traces/format"
 	"heddle/traces/tracefile"
 )
@@ -20,7 +21,7 @@ func TestWrite(t *testing.T) {
 	c.HDFSReadBytes = 77
 	h := traces.Header{Cluster: traces.ClusterFacts{Nodes: []traces.NodeFacts{{Node: "n1", Rack: "/r1"}}}}
 	trace := filepath.Join(t.TempDir(), "trace")
-	err := tracefile.WriteFile(trace, h, []traces.Event{
+	errtest.None(t, tracefile.WriteFile(trace, h, []traces.Event{
 		&traces.JobSubmitted{T: 1e6, Job: job, Name: "a job", Maps: 2},
 		&traces.TaskScheduled{T: 2e6, Task: task, SplitHosts: []traces.Node{"n1", "n2"}, LengthBytes: 77},
 		&traces.TaskScheduled{T: 2e6, Task: traces.Task{Job: job, Index: 1}},
@@ -36,10 +37,7 @@ func TestWrite(t *testing.T) {
 		&traces.JobSubmitted{T: 10e6, Job: "job_1_0002", Name: "another"},
 		&traces.JobFinished{T: 14e6, Job: "job_1_0002", Counters: c},
 		&traces.NodeSample{T: 14e6, Node: "n1", CPUUser: 0.5, CPUSystem: -1, MemoryUsedBytes: 12, ContainersRunning: 1},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	attempts := rows[struct {
 		Job         string   `parquet:"job"`
 		Kind        string   `parquet:"kind"`
@@ -123,18 +121,10 @@ func TestWrite(t *testing.T) {
 // rows writes a table of a trace and reads it back.
 func rows[T any](t *testing.T, trace, name string) []T {
 	t.Helper()
-	in, err := tracefile.Open(trace)
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := errtest.Must(tracefile.Open(trace))
 	defer in.Close()
 	var out bytes.Buffer
-	if _, err := write(&format.Export{Header: in.Header(), Events: in.All(), Path: trace, Out: &out, Table: name}); err != nil {
-		t.Fatal(err)
-	}
-	found, err := parquet.Read[T](bytes.NewReader(out.Bytes()), int64(out.Len()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Must(write(&format.Export{Header: in.Header(), Events: in.All(), Path: trace, Out: &out, Table: name}))
+	found := errtest.Must(parquet.Read[T](bytes.NewReader(out.Bytes()), int64(out.Len())))
 	return found
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"heddle/traces"
+	"heddle/traces/errtest"
 )
 
 // someRun has two attempts at once on a node, one that never ends, a reduce
@@ -41,9 +42,7 @@ func someRun() (traces.Header, []traces.Event) {
 func TestFormat(t *testing.T) {
 	h, events := someRun()
 	var out bytes.Buffer
-	if err := write(&out, h, slices.Values(events)); err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, write(&out, h, slices.Values(events)))
 	if want := `"candidates":[{"node":"n2","level":"node","room":"full","forMs":1}]`; !strings.Contains(out.String(), want) {
 		t.Errorf("no slice has %s:\n%s", want, out.String())
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"heddle/traces"
+	"heddle/traces/errtest"
 	"heddle/traces/mend"
 )
 
@@ -63,9 +64,7 @@ func BenchmarkRead(b *testing.B) {
 			data = bytes.Repeat(data, 4<<20/len(data)+1)
 			perCPU(b, data, func() {
 				r := testReader(&mend.Log{}, func(traces.Event) error { return nil })
-				if err := r.Read(bytes.NewReader(data)); err != nil {
-					b.Fatal(err)
-				}
+				errtest.None(b, r.Read(bytes.NewReader(data)))
 			})
 		})
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"heddle/traces"
+	"heddle/traces/errtest"
 	"heddle/traces/format"
 	"heddle/traces/internal/jsonstream"
 	"heddle/traces/internal/racks"
@@ -117,9 +118,7 @@ func TestDuplicates(t *testing.T) {
 	try := one[strings.Index(one, `{"attemptID"`):strings.Index(one, `]}],"reduceTasks"`)]
 	r := testReader(&mend.Log{}, nil)
 	r.open(strings.NewReader(jobText(task, task+","+strings.ReplaceAll(task, try, try+","+try+","+try))))
-	if err := r.next(); err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, r.next())
 	var got []string
 	for _, task := range r.job.Maps {
 		for _, a := range task.Attempts {
@@ -139,9 +138,7 @@ func TestTopology(t *testing.T) {
 		t.Fatalf("hosts %v, %v; want %v", hosts, err, want)
 	}
 	var out bytes.Buffer
-	if err := writeTopology(&out, hosts); err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, writeTopology(&out, hosts))
 	again, err := readTopology(&out)
 	if err != nil || !slices.Equal(again, want) {
 		t.Errorf("written and read: %v, %v", again, err)
@@ -193,10 +190,7 @@ func TestMembers(t *testing.T) {
 		}
 	}
 	fill(reflect.ValueOf(&want).Elem())
-	text, err := json.Marshal(want)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := errtest.Must(json.Marshal(want))
 	r := testReader(&mend.Log{Strict: true}, nil)
 	r.open(bytes.NewReader(text))
 	if err := r.in.Next(r.readJob); err != nil || !reflect.DeepEqual(r.job, want) {

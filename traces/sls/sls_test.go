@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"heddle/traces"
+	"heddle/traces/errtest"
 	"heddle/traces/format"
 	"heddle/traces/internal/jsonstream"
 	"heddle/traces/mend"
@@ -108,9 +109,7 @@ func TestTopology(t *testing.T) {
 		t.Fatalf("nodes %v, %v; want %v", nodes, err, want)
 	}
 	var out strings.Builder
-	if err := writeTopology(&out, nodes); err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, writeTopology(&out, nodes))
 	if again, err := readTopology(strings.NewReader(out.String())); err != nil || !slices.Equal(again, want) {
 		t.Errorf("written and read: %v, %v\n%s", again, err, out.String())
 	}

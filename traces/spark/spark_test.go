@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"heddle/traces"
+	"heddle/traces/errtest"
 	"heddle/traces/format"
 	"heddle/traces/mend"
 	"heddle/traces/spark/sparktest"
@@ -27,9 +28,7 @@ func read(tb testing.TB, in io.Reader) (map[traces.Kind][]traces.Event, *mend.Lo
 		traces.OutOfRange(e, func(what string, _ bool) { tb.Errorf("%v: %s", e.Kind(), what) })
 		return nil
 	}}
-	if err := Format.NewReader(im).Read(in); err != nil {
-		tb.Fatal(err)
-	}
+	errtest.None(tb, Format.NewReader(im).Read(in))
 	return all, im.Log
 }
 
@@ -195,9 +194,7 @@ func TestLongLogs(t *testing.T) {
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	r := Format.NewReader(im)
-	if err := r.Read(in); err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, r.Read(in))
 	runtime.GC()
 	runtime.ReadMemStats(&after)
 	runtime.KeepAlive(r)

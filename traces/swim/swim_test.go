@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"heddle/traces"
+	"heddle/traces/errtest"
 )
 
 // sharedList is a public list beside the project.
@@ -184,9 +185,7 @@ func FuzzRead(f *testing.F) {
 func TestHostileNames(t *testing.T) {
 	var out bytes.Buffer
 	list := []traces.JobListed{{Name: "a\nb\t1\t2\r", Path: "p\nq"}}
-	if err := Write(&out, slices.Values(list)); err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, Write(&out, slices.Values(list)))
 	if want := `a\u000ab\u00091\u00092\u000d` + "\t0\t0\t0\t0\t0\t" + `p\u000aq` + "\n"; out.String() != want {
 		t.Errorf("%q, want %q", out.String(), want)
 	}

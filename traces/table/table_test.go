@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/parquet-go/parquet-go"
+
+	"heddle/traces/errtest"
 )
 
 type row struct {
@@ -44,19 +46,11 @@ var rows = fill(row{"a,\"b\"\n", 3, 0.1, true, math.MaxUint64}, row{"", -1, math
 
 func TestParquet(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "t.parquet")
-	if err := Create(path, columns, rows); err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, Create(path, columns, rows))
+	f := errtest.Must(os.Open(path))
 	defer f.Close()
 	info, _ := f.Stat()
-	file, err := parquet.OpenFile(f, info.Size())
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := errtest.Must(parquet.OpenFile(f, info.Size()))
 	var names []string
 	for _, field := range file.Schema().Fields() {
 		names = append(names, field.Name())
@@ -79,10 +73,7 @@ func TestParquet(t *testing.T) {
 		OK   bool     `parquet:"ok"`
 		Seed uint64   `parquet:"seed"`
 	}
-	got, err := parquet.ReadFile[read](path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := errtest.Must(parquet.ReadFile[read](path))
 	n, x := int64(3), 0.1
 	if d := cmp.Diff([]read{{"a,\"b\"\n", &n, &x, true, math.MaxUint64}, {}}, got); d != "" {
 		t.Errorf("read back (-want +got):\n%s", d)
@@ -91,13 +82,8 @@ func TestParquet(t *testing.T) {
 
 func TestCSV(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "t.csv")
-	if err := Create(path, columns, rows); err != nil {
-		t.Fatal(err)
-	}
-	got, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, Create(path, columns, rows))
+	got := errtest.Must(os.ReadFile(path))
 	want := "z_name,n,a_s,ok,seed\n\"a,\"\"b\"\"\n\",3,0.1,true,18446744073709551615\n,,,false,0\n"
 	if d := cmp.Diff(want, string(got)); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
@@ -107,9 +93,7 @@ func TestCSV(t *testing.T) {
 // TestFormulasInCSV: a spreadsheet takes no name for a formula, and numbers stay numbers.
 func TestFormulasInCSV(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "t.csv")
-	if err := Create(path, columns, fill(row{"=HYPERLINK(\"http://x/\")", 1, -2.5, true, 4}, row{"＝1", 1, 2, true, 4})); err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, Create(path, columns, fill(row{"=HYPERLINK(\"http://x/\")", 1, -2.5, true, 4}, row{"＝1", 1, 2, true, 4})))
 	got, err := os.ReadFile(path)
 	const want = "z_name,n,a_s,ok,seed\n\"'=HYPERLINK(\"\"http://x/\"\")\",1,-2.5,true,4\n'＝1,1,2,true,4\n"
 	if err != nil || string(got) != want {
@@ -163,9 +147,7 @@ func TestNotWritten(t *testing.T) {
 		}
 	}
 	path := filepath.Join(dir, "there.csv")
-	if err := os.WriteFile(path, []byte("mine"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, os.WriteFile(path, []byte("mine"), 0o644))
 	if err := Create(path, columns, rows); !errors.Is(err, os.ErrExist) {
 		t.Errorf("over a file: %v, want os.ErrExist", err)
 	}

@@ -16,6 +16,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/vishvananda/netlink"
+
+	"heddle/traces/errtest"
 )
 
 // upVariable, if set, makes the test binary bring up hosts in the folder that
@@ -51,10 +53,7 @@ func need(t *testing.T) {
 func TestHosts(t *testing.T) {
 	need(t)
 	dir := filepath.Join(t.TempDir(), "hosts")
-	h, err := Up(t.Context(), dir, []string{"a", "b"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := errtest.Must(Up(t.Context(), dir, []string{"a", "b"}))
 	defer func() {
 		if err := Down(context.Background(), dir); err != nil {
 			t.Error(err)
@@ -80,10 +79,7 @@ func TestHosts(t *testing.T) {
 // A host removes, changes and adds files in its root folder. Neither this
 // machine nor the other host may notice.
 func testMachineStays(t *testing.T, h *Hosts) {
-	home, err := os.UserHomeDir()
-	if err != nil {
-		t.Fatal(err)
-	}
+	home := errtest.Must(os.UserHomeDir())
 	files := []string{
 		"/etc/passwd", "/etc/debian_version", "/etc/os-release.d", "/etc/issue", "/etc/issue.moved", "/usr/bin/env", "/usr/share/common-licenses",
 		"/usr/bin/of-a-host", filepath.Join(home, "of-a-host"), "/var/lib/of-a-host", "/tmp/of-a-host", "/usr/local/bin/of-a-host", "/dev/shm/of-a-host",
@@ -154,9 +150,7 @@ func TestDownAfterKill(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "hosts")
 			up := exec.Command(os.Args[0])
 			up.Env = append(os.Environ(), upVariable+"="+dir)
-			if err := up.Start(); err != nil {
-				t.Fatal(err)
-			}
+			errtest.None(t, up.Start())
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			err := poll(ctx, func() bool {
@@ -189,9 +183,7 @@ func TestUpInFolderOfNoUse(t *testing.T) {
 func TestDownOfOtherFolder(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "precious")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, os.WriteFile(file, nil, 0o600))
 	if err := Down(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "is no folder of hosts") {
 		t.Errorf("Down of a folder with other files says %v", err)
 	}
@@ -291,10 +283,7 @@ func wantNothing(t *testing.T, dir string) {
 func leftovers(t *testing.T, dir string) []string {
 	t.Helper()
 	var found []string
-	processes, err := filepath.Glob("/proc/[0-9]*")
-	if err != nil {
-		t.Fatal(err)
-	}
+	processes := errtest.Must(filepath.Glob("/proc/[0-9]*"))
 	for _, process := range processes {
 		groups, _ := os.ReadFile(process + "/cgroup")
 		mounts, _ := os.ReadFile(process + "/mountinfo")
@@ -306,24 +295,15 @@ func leftovers(t *testing.T, dir string) []string {
 			found = append(found, fmt.Sprintf("process %s %q", process, command))
 		}
 	}
-	links, err := netlink.LinkList()
-	if err != nil {
-		t.Fatal(err)
-	}
+	links := errtest.Must(netlink.LinkList())
 	for _, link := range links {
 		if strings.HasPrefix(link.Attrs().Name, linkPrefix(id(dir))) {
 			found = append(found, "link "+link.Attrs().Name)
 		}
 	}
-	list, err := hierarchies()
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := errtest.Must(hierarchies())
 	for _, hierarchy := range list {
-		groups, err := filepath.Glob(filepath.Join(hierarchy.dir, groupOf(id(dir), "*")))
-		if err != nil {
-			t.Fatal(err)
-		}
+		groups := errtest.Must(filepath.Glob(filepath.Join(hierarchy.dir, groupOf(id(dir), "*"))))
 		for _, group := range groups {
 			found = append(found, "control group "+group)
 		}

@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"heddle/traces/errtest"
 )
 
 // A fake Maven writes the one jar that most of these tests fetch, or others.
@@ -34,12 +36,8 @@ func fakeMaven(t *testing.T, script string) {
 
 func write(t *testing.T, name, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name, []byte(text), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, os.MkdirAll(filepath.Dir(name), 0o700))
+	errtest.None(t, os.WriteFile(name, []byte(text), 0o700))
 }
 
 // pin is the line of a jar in a list of sums.
@@ -124,10 +122,7 @@ func TestMaven(t *testing.T) {
 	if _, err := exec.LookPath("mvn"); err != nil {
 		t.Skip("no Maven: there is no program mvn")
 	}
-	home, err := os.UserHomeDir()
-	if err != nil {
-		t.Fatal(err)
-	}
+	home := errtest.Must(os.UserHomeDir())
 	plugins := filepath.Join(home, ".m2", "repository")
 	if _, err := os.Stat(filepath.Join(plugins, "org/apache/maven/plugins/maven-dependency-plugin/3.6.1/maven-dependency-plugin-3.6.1.jar")); errors.Is(err, fs.ErrNotExist) {
 		t.Skip("Maven has not fetched its plugin maven-dependency-plugin 3.6.1 yet: start a lab once")
@@ -135,9 +130,7 @@ func TestMaven(t *testing.T) {
 	dir := t.TempDir()
 	var packed bytes.Buffer
 	z := zip.NewWriter(&packed)
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, z.Close())
 	at := filepath.Join(dir, "repository", "test", "greeting", "1")
 	for name, text := range map[string]string{jar: packed.String(), "greeting-1.pom": project("greeting", "jar", "")} {
 		write(t, filepath.Join(at, name), text)
@@ -156,9 +149,7 @@ func TestMaven(t *testing.T) {
 		Goal: []string{"dependency:copy-dependencies", "-DincludeScope=runtime", "-o", "-Daether.offline.protocols=file", "-s", settings, "-Dmaven.repo.local=" + filepath.Join(dir, "local")},
 	}
 	folder := filepath.Join(dir, "cache", "jars")
-	if err := set.Ensure(t.Context(), folder, func() {}); err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, set.Ensure(t.Context(), folder, func() {}))
 	if err := set.Ensure(t.Context(), folder, func() { t.Error("fetches jars that it has just fetched") }); err != nil {
 		t.Error(err)
 	}

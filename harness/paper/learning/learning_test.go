@@ -28,10 +28,7 @@ func simulatedAll(t *testing.T, s paper.Scheduler, note string, seeds uint64, se
 		}
 	}
 	for seed := range seeds {
-		r, err := x.(testbed).Simulate(t.Context(), s, seed+1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must(x.(testbed).Simulate(t.Context(), s, seed+1))
 		list = append(list, r.Notes[note])
 	}
 	return list
@@ -260,10 +257,7 @@ func TestVerdicts(t *testing.T) {
 		// More is missing at four times 4 than at 4, where the load is too high: no gap.
 		"none": {result{1, 5, 2, 5, 5, 1, 0, 0}, map[string]paper.Verdict{"L3b": holds, "L4": reversed, "L5": fails, "L6": fails}},
 	} {
-		r, err := Paper().Run(t.Context(), paper.Options{Seeds: 4, Seed: 1, Workers: 1, Simulate: made(c.r)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must(Paper().Run(t.Context(), paper.Options{Seeds: 4, Seed: 1, Workers: 1, Simulate: made(c.r)}))
 		for _, x := range r.Criteria {
 			if want, ok := c.want[x.ID]; ok && x.Verdict != want {
 				t.Errorf("%s: %s is %s, want %s: %s, %+v", name, x.ID, x.Verdict, want, x.Note, x.Effects)
@@ -287,7 +281,7 @@ func TestRuntimeVerdicts(t *testing.T) {
 		{3, 8, 3, paper.NotTestable, paper.Holds},
 		{3, 8, 6, paper.Holds, paper.Holds},
 	} {
-		r, err := Paper().Run(t.Context(), paper.Options{Parts: []string{"L3", "L11"}, Seeds: 4, Seed: 1, Workers: 1, Simulate: func(x paper.Case, seed uint64) (paper.Simulation, error) {
+		r := must(Paper().Run(t.Context(), paper.Options{Parts: []string{"L3", "L11"}, Seeds: 4, Seed: 1, Workers: 1, Simulate: func(x paper.Case, seed uint64) (paper.Simulation, error) {
 			minutes, noise := 5., .001*float64(seed%7)
 			if x.Scheduler.Model == "learning" {
 				own := x.Setting.(testbed)
@@ -300,10 +294,7 @@ func TestRuntimeVerdicts(t *testing.T) {
 				}
 			}
 			return paper.Simulation{Notes: map[string]float64{"minutes1": minutes + noise}}, nil
-		}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}}))
 		for i, want := range []paper.Verdict{c.want, c.whole} {
 			if x := r.Criteria[i]; x.Verdict != want {
 				t.Errorf("%+v: %s is %s, want %s: %+v", c, x.ID, x.Verdict, want, x.Effects)
@@ -315,14 +306,8 @@ func TestRuntimeVerdicts(t *testing.T) {
 // TestWindow: the printed window is the default, so that to ask for it changes nothing.
 func TestWindow(t *testing.T) {
 	judged := func(set map[string]string) string {
-		r, err := Paper().Run(t.Context(), paper.Options{Parts: []string{"L1", "L2"}, Seed: 1, Seeds: 2, Workers: 2, Set: set})
-		if err != nil {
-			t.Fatal(err)
-		}
-		data, err := json.Marshal(r.Criteria)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must(Paper().Run(t.Context(), paper.Options{Parts: []string{"L1", "L2"}, Seed: 1, Seeds: 2, Workers: 2, Set: set}))
+		data := must(json.Marshal(r.Criteria))
 		return string(data)
 	}
 	printed := judged(nil)

@@ -66,10 +66,7 @@ func TestBroken(t *testing.T) {
 		p.Controls = append(slices.Clone(p.Controls), paper.Scheduler{Label: "the learner's parameters", Model: "learning", Ablated: true}) // readings set them
 		p.Schedulers = slices.Clone(p.Schedulers)
 		p.Schedulers[0].Model = name
-		r, err := p.Run(t.Context(), paper.Options{Parts: []string{"L2", "L3", "L5", "L7", "L10", "L11"}, Seed: 1, Seeds: 4, Workers: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must(p.Run(t.Context(), paper.Options{Parts: []string{"L2", "L3", "L5", "L7", "L10", "L11"}, Seed: 1, Seeds: 4, Workers: 2}))
 		for _, c := range r.Criteria {
 			if want, ok := want[c.ID]; ok && c.Verdict != want {
 				t.Errorf("%s: %s %s, want %s: %s", name, c.ID, c.Verdict, want, c.Note)

@@ -26,9 +26,7 @@ func TestBestOrder(t *testing.T) {
 		return ""
 	}
 	p.Claims, p.Parts = nil, nil
-	if _, err := p.Run(t.Context(), paper.Options{Seed: 1, Seeds: 2, Workers: 2}); err != nil {
-		t.Fatal(err)
-	}
+	must(p.Run(t.Context(), paper.Options{Seed: 1, Seeds: 2, Workers: 2}))
 	for i, want := range waves {
 		// A wave that is not full, and maps of unequal time, make up to 14 points.
 		if math.Abs(saved[i]-want) > 14 {

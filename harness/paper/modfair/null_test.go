@@ -166,9 +166,7 @@ func TestNotesAreThere(t *testing.T) {
 		return []paper.Effect{{}}
 	}}}
 	p.Controls, p.Bars = nil, nil
-	if _, err := p.Run(t.Context(), paper.Options{Parts: []string{"K"}, Seed: 1, Seeds: 2, Workers: 2}); err != nil {
-		t.Fatal(err)
-	}
+	must(p.Run(t.Context(), paper.Options{Parts: []string{"K"}, Seed: 1, Seeds: 2, Workers: 2}))
 }
 
 // TestAxesDiffer simulates each value of each axis on two seeds. The seeds differ, and an

@@ -14,6 +14,7 @@ import (
 	"heddle/harness/sim"
 	"heddle/harness/state"
 	"heddle/harness/stats"
+	"heddle/traces/errtest"
 )
 
 func with(t *testing.T, x paper.Setting, set string) cluster {
@@ -202,10 +203,7 @@ func TestClaims(t *testing.T) {
 		{"EDF as good", map[string]map[string]float64{reverse: better, edf: better}, paper.Reversed, paper.Holds, paper.Holds, false},
 		{"the mean as good", map[string]map[string]float64{reverse: better, ofMean: better}, paper.Reversed, paper.Holds, paper.Holds, false},
 	} {
-		r, err := Paper().Run(t.Context(), paper.Options{Seed: 1, Seeds: 6, Simulate: made(c.notes)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := errtest.Must(Paper().Run(t.Context(), paper.Options{Seed: 1, Seeds: 6, Simulate: made(c.notes)}))
 		if want := "With relaxed goals Reverse misses"; !strings.Contains(r.Summary, want) || strings.Contains(r.Summary, "NaN") {
 			t.Errorf("%s: %q, want %q and no NaN", c.name, r.Summary, want)
 		}
@@ -233,12 +231,9 @@ func TestClaims(t *testing.T) {
 // jobs one is late by 9 s with Reverse alone, and one by 5 s with Adaptive alone.
 func TestWhoIsLate(t *testing.T) {
 	late := map[string][]float64{reverse: {9, 0, 3}, adaptive: {0, 5, 1}}
-	r, err := Paper().Run(t.Context(), paper.Options{Parts: []string{"R4"}, Seed: 1, Seeds: 3, Simulate: func(c paper.Case, _ uint64) (paper.Simulation, error) {
+	r := errtest.Must(Paper().Run(t.Context(), paper.Options{Parts: []string{"R4"}, Seed: 1, Seeds: 3, Simulate: func(c paper.Case, _ uint64) (paper.Simulation, error) {
 		return paper.Simulation{Samples: map[string][]float64{"late": late[c.Scheduler.Label]}, Stages: []*measure.Figures{{}}}, nil
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}))
 	var got []string
 	for _, e := range r.Criteria[0].Effects {
 		got = append(got, fmt.Sprintf("%.1f", float64(e.Ours)))
@@ -282,9 +277,7 @@ func TestAgainstOracle(t *testing.T) {
 			}
 			return ""
 		}
-		if _, err := p.Run(t.Context(), paper.Options{Seed: 1, Seeds: 20, Workers: 2}); err != nil {
-			t.Fatal(err)
-		}
+		errtest.Must(p.Run(t.Context(), paper.Options{Seed: 1, Seeds: 20, Workers: 2}))
 		for name, want := range want {
 			slack := max(math.Abs(want)/3, map[string]float64{"missed": 6, "p90": 6, "lateness": 0.2}[name])
 			if got := found[name]; want < got.Lo-slack || want > got.Hi+slack {

@@ -7,6 +7,7 @@ import (
 
 	"heddle/harness/paper"
 	"heddle/harness/paper/rhc/policy"
+	"heddle/traces/errtest"
 )
 
 // broken is RHC with another choice of slots.
@@ -55,7 +56,7 @@ func TestBroken(t *testing.T) {
 		if x.name == "as it is" && !testing.Short() {
 			jobs = "20000" // which show the growth from each load to the next
 		}
-		r, err := p.Run(t.Context(), paper.Options{
+		r := errtest.Must(p.Run(t.Context(), paper.Options{
 			Parts: []string{"H1", "H2", "H2b", "H4"}, Seed: 1, Seeds: 6, Workers: 2, Set: map[string]string{"jobs": jobs},
 			Simulate: func(c paper.Case, seed uint64) (paper.Simulation, error) {
 				set := c.Setting.(monteCarlo)
@@ -66,10 +67,7 @@ func TestBroken(t *testing.T) {
 				notes, err := set.place(x.rule(seed), list, leave, set.costs(seed))
 				return paper.Simulation{Notes: notes}, err
 			},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		for _, c := range r.Criteria {
 			if c.ID == "H2b" && x.name == "as it is" && testing.Short() {
 				continue

@@ -15,6 +15,7 @@ import (
 	"heddle/harness/paper"
 	"heddle/harness/sched"
 	"heddle/harness/stats"
+	"heddle/traces/errtest"
 )
 
 func set(t *testing.T, pairs ...string) monteCarlo {
@@ -424,14 +425,9 @@ func TestRefused(t *testing.T) {
 
 // BenchmarkRun gives 50,000 jobs slots by one rule, the drawing of the jobs included.
 func BenchmarkRun(b *testing.B) {
-	x, err := standard.With("load", "0.6")
-	if err != nil {
-		b.Fatal(err)
-	}
+	x := errtest.Must(standard.With("load", "0.6"))
 	for b.Loop() {
-		if _, err := x.(monteCarlo).Simulate(context.Background(), paper.Scheduler{Model: "rhc"}, 1); err != nil {
-			b.Fatal(err)
-		}
+		errtest.Must(x.(monteCarlo).Simulate(context.Background(), paper.Scheduler{Model: "rhc"}, 1))
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"heddle/harness/replay/recorded"
 	"heddle/harness/sim"
+	"heddle/traces/errtest"
 )
 
 // masterCores is what the master of lab uses of the machine's cores.
@@ -56,13 +57,8 @@ func lab(t *testing.T, seconds int, coresOfNode float64, cpuMs int, starts bool)
 	}
 	line(`{"kind":"jobFinished","t":99000000000,"job":"j","outcome":"succeeded"}`)
 	path := filepath.Join(t.TempDir(), "trace.jsonl")
-	if err := os.WriteFile(path, []byte(s.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	x, err := recorded.Load(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, os.WriteFile(path, []byte(s.String()), 0o600))
+	x := errtest.Must(recorded.Load(path))
 	return x
 }
 
@@ -92,12 +88,9 @@ func TestDemandsByCounters(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			x := lab(t, c.seconds, c.coresOfNode, c.cpuMs, c.masterStarts)
-			got, err := Fit([]*recorded.Trace{x}, recorded.Change{}, "", func(*recorded.Trace, *Calibration, uint64) (*recorded.Trace, error) {
+			got := errtest.Must(Fit([]*recorded.Trace{x}, recorded.Change{}, "", func(*recorded.Trace, *Calibration, uint64) (*recorded.Trace, error) {
 				return nil, errors.New("no replay here")
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))
 			near := func(what string, got, want float64) {
 				if math.Abs(got-want) > 0.01*max(1, want) {
 					t.Errorf("%s: %v, want %v", what, got, want)

@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"heddle/traces/errtest"
 )
 
 // TestIntervalHolds draws runs whose times have a known spread, and simulated ones with
@@ -67,10 +69,7 @@ func TestNoiseOfFile(t *testing.T) {
 		{Noise{5, 0.03, 1e300, nil}, false},
 		{Noise{5, 1e9, 0, nil}, false},
 	} {
-		data, err := json.Marshal(&Calibration{Format: calibrationFormat, Traces: []string{}, SharingSpread: map[string]float64{}, Workloads: []Workload{}, Noise: &c.noise})
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := errtest.Must(json.Marshal(&Calibration{Format: calibrationFormat, Traces: []string{}, SharingSpread: map[string]float64{}, Workloads: []Workload{}, Noise: &c.noise}))
 		if _, err := parse(data); (err == nil) != c.ok {
 			t.Errorf("%+v: %v", c.noise, err)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"heddle/harness/replay/recorded"
 	"heddle/traces"
+	"heddle/traces/errtest"
 )
 
 // ms.
@@ -34,10 +35,7 @@ func byLevel(t *testing.T, bytes int64) *recorded.Trace {
 		at += took + 1e9
 	}
 	traces.Sort(events)
-	x, err := recorded.New("made up", h, slices.Values(events))
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := errtest.Must(recorded.New("made up", h, slices.Values(events)))
 	return x
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"heddle/harness/replay/recorded"
 	"heddle/traces"
+	"heddle/traces/errtest"
 )
 
 // The cores that workers use while they have work for more, and how many ApplicationMasters
@@ -37,10 +38,7 @@ func TestMastersUp(t *testing.T) {
 	for i := range 4 {
 		events = append(events, &traces.AttemptFinished{T: 13 * second, Attempt: attempt(i), Outcome: traces.Succeeded})
 	}
-	x, err := recorded.New("x", traces.Header{Origin: traces.Measured, Cluster: cluster}, slices.Values(events))
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := errtest.Must(recorded.New("x", traces.Header{Origin: traces.Measured, Cluster: cluster}, slices.Values(events)))
 	c := &Calibration{}
 	c.fitSharing([]*recorded.Trace{x}, 0)
 	if want := 14.0 / 9; math.Abs(c.HostCores-1.6) > 1e-9 || math.Abs(c.MastersUp-want) > 1e-9 || c.MasterCores != labMasterCores {

@@ -8,6 +8,7 @@ import (
 
 	"heddle/harness/sim"
 	"heddle/traces"
+	"heddle/traces/errtest"
 )
 
 // TestChains: b began 4 s after a of the same user, c 11 s after b, d at once but of another user,
@@ -30,17 +31,11 @@ func TestChains(t *testing.T) {
 		)
 	}
 	slices.SortStableFunc(events, traces.Compare)
-	x, err := New("by hand", h, slices.Values(events))
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := errtest.Must(New("by hand", h, slices.Values(events)))
 	if d := cmp.Diff(map[traces.JobID]traces.JobID{"b": "a"}, x.Chains()); d != "" {
 		t.Fatalf("chains (-want +got):\n%s", d)
 	}
-	machines, err := x.Machines(&Change{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	machines := errtest.Must(x.Machines(&Change{}))
 	s := NewSource(Settings{Trace: x, After: x.Chains()}, &machines)
 	for j := (sim.Job{}); s.Next(&j); {
 		if want := j.ID == "b"; want != (j.After == "a") || want && j.AfterMs != 4000 {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"heddle/traces"
+	"heddle/traces/errtest"
 )
 
 // What an ApplicationMaster takes is told by the containers of nodes that run no tasks, and
@@ -17,10 +18,7 @@ func TestAMMemory(t *testing.T) {
 	}
 	nothing := []traces.Event{sample("n1", 1, 1<<30), sample("master", 0, 1<<30), sample("master", 1, -1), sample("master", -1, 1<<30), sample("master", 1, math.MaxInt64)}
 	for want, list := range map[int64][]traces.Event{0: nothing, 512: append(nothing, sample("master", 2, 1<<30), sample("master", 3, 3<<29))} {
-		x, err := New("x", h, slices.Values(append([]traces.Event{&traces.JobSubmitted{Job: "a", Maps: 1}}, list...)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := errtest.Must(New("x", h, slices.Values(append([]traces.Event{&traces.JobSubmitted{Job: "a", Maps: 1}}, list...))))
 		if got := x.AMMemoryMB(); got != want {
 			t.Errorf("%d MB, want %d", got, want)
 		}

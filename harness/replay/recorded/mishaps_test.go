@@ -8,6 +8,7 @@ import (
 
 	"heddle/harness/sim"
 	"heddle/traces"
+	"heddle/traces/errtest"
 )
 
 func TestPasts(t *testing.T) {
@@ -92,16 +93,13 @@ func TestPasts(t *testing.T) {
 func TestTaken(t *testing.T) {
 	first := traces.Attempt{Task: traces.Task{Job: "a"}}
 	again := traces.Attempt{Task: first.Task, Number: 1}
-	x, err := New("x", traces.Header{}, slices.Values([]traces.Event{
+	x := errtest.Must(New("x", traces.Header{}, slices.Values([]traces.Event{
 		&traces.JobSubmitted{Job: "a", Maps: 1}, &traces.TaskScheduled{Task: first.Task},
 		&traces.AttemptStarted{T: 1e9, Attempt: first, Node: "n"},
 		&traces.AttemptFinished{T: 8e9, Attempt: first, Outcome: traces.Killed, Error: traces.KilledByYARN},
 		&traces.AttemptStarted{T: 9e9, Attempt: again, Node: "n"}, &traces.AttemptFinished{T: 20e9, Attempt: again, Outcome: traces.Succeeded},
 		&traces.JobFinished{T: 21e9, Job: "a", Outcome: traces.Succeeded},
-	}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	})))
 	last := sim.Past{Outcome: traces.Succeeded, Ms: 11_000}
 	for preempts, want := range map[bool][]sim.Past{true: {last}, false: {{Outcome: traces.Killed, Ms: 7000}, {Outcome: traces.Succeeded, Number: 1, Ms: 11_000}}} {
 		var j sim.Job

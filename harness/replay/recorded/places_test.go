@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"heddle/traces"
+	"heddle/traces/errtest"
 )
 
 // TestTaskList: tasks are found by their numbers, in any order and however far apart
@@ -76,10 +77,7 @@ func TestAttempts(t *testing.T) {
 				lives[a.Task] = append(lives[a.Task], life{want[i].Start, at, "n", how, false})
 			}
 		}
-		x, err := New("x", traces.Header{}, slices.Values(events))
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := errtest.Must(New("x", traces.Header{}, slices.Values(events)))
 		var got []ran
 		name := func(k taskKey) traces.Task { return traces.Task{Job: x.jobNames[k.job], Kind: k.kind, Index: k.index} }
 		for a := range x.attempts.all() {

@@ -9,6 +9,7 @@ import (
 
 	"heddle/harness/sim"
 	"heddle/traces"
+	"heddle/traces/errtest"
 )
 
 // sparkTrace makes a trace of applications of Spark, and of jobs of MapReduce beside them.
@@ -63,10 +64,7 @@ func TestExecutorsAreContainers(t *testing.T) {
 		{"spark.dynamicAllocation.enabled=true", []int64{0, 5_000, 16_000}},
 		{"spark.dynamicAllocation.enabled=true spark.dynamicAllocation.initialExecutors=3 spark.dynamicAllocation.minExecutors=1", []int64{0, 0, 0}},
 	} {
-		x, err := sparkTrace(t, append(executorsOf("a"), applicationOf("a", strings.Fields(c.settings)...))...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := errtest.Must(sparkTrace(t, append(executorsOf("a"), applicationOf("a", strings.Fields(c.settings)...))...))
 		var j sim.Job
 		NewSource(Settings{Trace: x}, &sim.Machines{}).Next(&j)
 		if !slices.Equal(j.ReduceAskMs, c.want) {
@@ -92,10 +90,7 @@ func TestOddApplications(t *testing.T) {
 	local.Settings = []string{"spark.master=local[*]"}
 	open := applicationOf("a")
 	open.End, open.Outcome, open.AMNode = 0, traces.Unfinished, ""
-	x, err := sparkTrace(t, append(executorsOf("a"), open, local, &traces.SparkTask{T: 50 * second, App: "a", End: 60 * second})...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := errtest.Must(sparkTrace(t, append(executorsOf("a"), open, local, &traces.SparkTask{T: 50 * second, App: "a", End: 60 * second})...))
 	if len(x.Jobs) != 1 || !slices.ContainsFunc(x.Warnings, func(w string) bool { return strings.Contains(w, "1 application of Spark did not run on YARN") }) {
 		t.Errorf("%d jobs, warnings %q; want one, and a warning of the other", len(x.Jobs), x.Warnings)
 	}
@@ -117,10 +112,7 @@ func TestHostileApplications(t *testing.T) {
 		at := func() traces.Time { return traces.Time(r.Int64N(5)) * second }
 		a := applicationOf("a", "spark.executor.instances=-1")
 		a.T, a.Start, a.End, a.AMStart = at(), at(), at(), at()
-		x, err := sparkTrace(t, a, &traces.SparkExecutor{T: at(), App: "a", End: at()}, &traces.SparkExecutor{T: at(), App: "a", End: at()})
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := errtest.Must(sparkTrace(t, a, &traces.SparkExecutor{T: at(), App: "a", End: at()}, &traces.SparkExecutor{T: at(), App: "a", End: at()}))
 		for k, task := range x.Jobs[0].Tasks[traces.Reduce] {
 			if w := task.Won; w == nil || w.End < w.Start || w.Start < x.Jobs[0].Started || x.ExecutorAskMs["a"][k] < 0 {
 				t.Fatalf("%d: %+v of %+v", i, w, a)

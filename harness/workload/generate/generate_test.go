@@ -12,6 +12,7 @@ import (
 	"heddle/harness/sched"
 	"heddle/harness/workload/generate"
 	"heddle/traces"
+	"heddle/traces/errtest"
 )
 
 // good is a workload that is all right.
@@ -30,9 +31,7 @@ func good() generate.Workload {
 
 // What is wrong with a workload or its jobs is said, with the place.
 func TestCheck(t *testing.T) {
-	if err := good().Check(); err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, good().Check())
 	one := func(change func(j *generate.Job)) func(*generate.Workload) {
 		return func(w *generate.Workload) {
 			w.Jobs = func(sched.Args) ([]generate.Job, error) {
@@ -85,10 +84,7 @@ func TestMake(t *testing.T) {
 			t.Errorf("%v: error %v, want one that says %q", p, err, says)
 		}
 	}
-	jobs, err := w.Make(sched.Params{"n": "3"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	jobs := errtest.Must(w.Make(sched.Params{"n": "3"}))
 	var names []string
 	for _, j := range jobs {
 		names = append(names, j.Name)

@@ -8,19 +8,14 @@ import (
 	"testing"
 
 	"heddle/hibench"
+	"heddle/traces/errtest"
 )
 
 // TestPins: each jar of a pom.xml has a sum, and no other has one.
 func TestPins(t *testing.T) {
 	for _, dir := range []string{"hive", "mahout"} {
-		pom, err := files.ReadFile(dir + "/pom.xml")
-		if err != nil {
-			t.Fatal(err)
-		}
-		pins, err := files.ReadFile(dir + "/jars.sha256")
-		if err != nil {
-			t.Fatal(err)
-		}
+		pom := errtest.Must(files.ReadFile(dir + "/pom.xml"))
+		pins := errtest.Must(files.ReadFile(dir + "/jars.sha256"))
 		var project struct {
 			Dependencies []struct {
 				Artifact string `xml:"artifactId"`
@@ -28,9 +23,7 @@ func TestPins(t *testing.T) {
 				Left     string `xml:"exclusions>exclusion>artifactId"`
 			} `xml:"dependencies>dependency"`
 		}
-		if err := xml.Unmarshal(pom, &project); err != nil {
-			t.Fatal(err)
-		}
+		errtest.None(t, xml.Unmarshal(pom, &project))
 		if n := strings.Count(string(pins), "\n"); n != len(project.Dependencies) || n < 10 {
 			t.Errorf("%s: %d jars have a sum, and pom.xml names %d", dir, n, len(project.Dependencies))
 		}
@@ -50,9 +43,7 @@ func TestPins(t *testing.T) {
 func TestJars(t *testing.T) {
 	bin, cache := t.TempDir(), t.TempDir()
 	asked := filepath.Join(bin, "asked")
-	if err := os.WriteFile(filepath.Join(bin, "mvn"), []byte("#!/bin/sh\necho \"$@\" > "+asked+"\nexit 1\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, os.WriteFile(filepath.Join(bin, "mvn"), []byte("#!/bin/sh\necho \"$@\" > "+asked+"\nexit 1\n"), 0o700))
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	t.Setenv("XDG_CACHE_HOME", cache)
 	for p, c := range map[hibench.Program]struct{ says, asks, jar string }{
@@ -67,12 +58,8 @@ func TestJars(t *testing.T) {
 			t.Errorf("%s: said %q, asked Maven for %q, error %v", p, said, line, err)
 		}
 		name := filepath.Join(cache, "heddle", sets[p].folder, c.jar)
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte("other"), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		errtest.None(t, os.MkdirAll(filepath.Dir(name), 0o755))
+		errtest.None(t, os.WriteFile(name, []byte("other"), 0o644))
 		_, err = Jars(t.Context(), p, say)
 		if err == nil || len(said) != 1 || !strings.Contains(err.Error(), name+" has SHA-256") || !strings.Contains(err.Error(), "remove the folder "+filepath.Dir(name)) {
 			t.Errorf("%s: said %q, error %v; want one with the jar that was changed and what to do", p, said, err)

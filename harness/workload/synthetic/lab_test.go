@@ -20,6 +20,7 @@ import (
 	"heddle/harness/lab/labtest"
 	"heddle/harness/workload/synthetic"
 	"heddle/hibench"
+	"heddle/traces/errtest"
 	"heddle/yarnclient"
 )
 
@@ -44,9 +45,7 @@ func onLab(t *testing.T) *cluster {
 	c.jar = jars[0]
 	var err error
 	c.program = labtest.Binary(t)
-	if err := synthetic.CheckProgram(c.program, runtime.GOARCH); err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, synthetic.CheckProgram(c.program, runtime.GOARCH))
 	if c.clients, err = clients.To(&conf, clients.Patience{}); err != nil {
 		t.Fatal(err)
 	}
@@ -70,9 +69,7 @@ func (c *cluster) input(t *testing.T, name string, files int, bytes int64) strin
 	for i := range files {
 		in.Files = append(in.Files, synthetic.File{Path: fmt.Sprintf("%s/%s/part-%02d", c.folder, name, i), Bytes: bytes})
 	}
-	if err := synthetic.WriteInput(t.Context(), c.clients.HDFS, in); err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, synthetic.WriteInput(t.Context(), c.clients.HDFS, in))
 	return c.folder + "/" + name
 }
 
@@ -84,9 +81,7 @@ func (c *cluster) run(t *testing.T, s *synthetic.Spec, output string, inputs ...
 	t.Helper()
 	text := must(s.Encode())
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, synthetic.SpecFile), text, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, os.WriteFile(filepath.Join(dir, synthetic.SpecFile), text, 0o644))
 	args := []string{"--config", c.Hadoop.Conf, "jar", c.jar, "-D", fmt.Sprintf("mapreduce.job.reduces=%d", s.Reduces.Count), "-D", "mapreduce.job.name=" + t.Name()}
 	for name, value := range synthetic.Settings() {
 		args = append(args, "-D", name+"="+value)

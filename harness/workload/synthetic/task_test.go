@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"heddle/traces/errtest"
 )
 
 // runMap runs a map on a split that begins with a line, and returns what it
@@ -35,10 +37,7 @@ func shuffle(t *rapid.T, s *Spec) (sorted [][]byte, segments []int64) {
 	sorted, segments = make([][]byte, s.Reduces.Count), make([]int64, s.Reduces.Count)
 	all := make([][][]byte, s.Reduces.Count)
 	for m := range s.Maps.Count {
-		out, err := runMap(s, m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := errtest.Must(runMap(s, m))
 		for r := range segments {
 			segments[r] += segmentEnd
 		}
@@ -108,10 +107,7 @@ func checkFile(t *rapid.T, out []byte, err error, asked int64) {
 // seed or map.
 func TestSameData(t *testing.T) {
 	of := func(seed uint64, index int) string {
-		out, err := runMap(&Spec{Seed: seed, Maps: MapTasks{Count: 2, EmitBytes: Same(9000)}, Reduces: ReduceTasks{Count: 2}}, index)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := errtest.Must(runMap(&Spec{Seed: seed, Maps: MapTasks{Count: 2, EmitBytes: Same(9000)}, Reduces: ReduceTasks{Count: 2}}, index))
 		return string(out)
 	}
 	if again := of(1, 0); again != of(1, 0) {

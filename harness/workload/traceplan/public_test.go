@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"heddle/harness/workload/traceplan"
+	"heddle/traces/errtest"
 	"heddle/traces/exchange"
 )
 
@@ -23,9 +24,7 @@ func planOf(t *testing.T, path string, o traceplan.Options) *traceplan.Plan {
 	defer r.Close()
 	h := r.Header()
 	p := must(traceplan.New(&h, r.All(), o))
-	if err := r.Err(); err != nil {
-		t.Fatal(err)
-	}
+	errtest.None(t, r.Err())
 	return p
 }
 

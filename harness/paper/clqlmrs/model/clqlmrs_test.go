@@ -321,9 +321,7 @@ var slot = state.Resource{MemoryMB: 512, VCores: 1}
 
 func addNode(tb testing.TB, s *state.State, n, rack int, size state.Resource) {
 	tb.Helper()
-	if _, err := s.AddNode(fmt.Sprint("n", n), fmt.Sprint("rack", rack), size); err != nil {
-		tb.Fatal(err)
-	}
+	must(s.AddNode(fmt.Sprint("n", n), fmt.Sprint("rack", rack), size))
 }
 
 // submit submits a job and asks for its maps.

@@ -54,9 +54,7 @@ func TestCancelledDecision(t *testing.T) {
 	for n := range 3 {
 		made = m.Round(v, []state.NodeID{state.NodeID(n)}, made)
 		after = append(after, l.lesson(v, id).state)
-		if _, err := s.Reserve(id, state.Map, made[n].Task, made[n].Node); err != nil {
-			t.Fatal(err)
-		}
+		must(s.Reserve(id, state.Map, made[n].Task, made[n].Node))
 	}
 	tell(sched.Cancelled, made[2])
 	if got := l.lesson(v, id).state; got != after[1] {

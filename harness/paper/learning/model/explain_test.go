@@ -8,6 +8,7 @@ import (
 	"heddle/harness/sim"
 	"heddle/harness/state"
 	"heddle/traces"
+	"heddle/traces/errtest"
 )
 
 func TestMain(m *testing.M) {
@@ -22,16 +23,13 @@ func TestMain(m *testing.M) {
 func TestDecisionsSayWhy(t *testing.T) {
 	size := state.Resource{MemoryMB: 1, VCores: 1}
 	for name, want := range map[string]string{"learning": "pGood=", "load-rule": "load=", "fifo": ""} {
-		m, err := sched.New(name, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := errtest.Must(sched.New(name, nil))
 		work := make([]sim.Work, 6)
 		for i := range work {
 			work[i].ComputeMs = 60_000
 		}
 		var values []string
-		if _, err := sim.Run(&sim.Config{
+		errtest.Must(sim.Run(&sim.Config{
 			Cluster: sim.Machines{Nodes: []sim.Node{{Name: "n", Rack: "r", Capacity: size.Times(4)}}},
 			Source:  &sim.Jobs{List: []sim.Job{{JobSpec: state.JobSpec{Name: "j", Queue: "q", Maps: 6, MapSize: size, ReduceSize: size}, MapWork: work}}},
 			Model:   m, Actuator: sim.Ideal, Costs: sim.NoCosts(), SampleMs: 1000,
@@ -40,9 +38,7 @@ func TestDecisionsSayWhy(t *testing.T) {
 					values = append(values, d.Values)
 				}
 			},
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		if len(values) != 6 {
 			t.Errorf("%s: %d decisions, want 6", name, len(values))
 		}

@@ -9,6 +9,7 @@ import (
 	"heddle/harness/sched/schedtest"
 	"heddle/harness/state"
 	"heddle/traces"
+	"heddle/traces/errtest"
 )
 
 func TestRules(t *testing.T) {
@@ -20,10 +21,7 @@ func TestRules(t *testing.T) {
 
 func made(t *testing.T, p sched.Params) *learner {
 	t.Helper()
-	m, err := Info.New(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := errtest.Must(Info.New(p))
 	l, _ := sched.As[kept](m)
 	return l.learner
 }
@@ -143,10 +141,7 @@ type world struct {
 
 func newWorld(t *testing.T, p sched.Params, jobs ...state.JobSpec) *world {
 	s := state.New()
-	n, err := s.AddNode("n1", "r", state.Resource{MemoryMB: 100 << 10, VCores: 100})
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := errtest.Must(s.AddNode("n1", "r", state.Resource{MemoryMB: 100 << 10, VCores: 100}))
 	if p == nil {
 		p = sched.Params{}
 	}
@@ -160,10 +155,7 @@ func newWorld(t *testing.T, p sched.Params, jobs ...state.JobSpec) *world {
 
 func (w *world) submit(j *state.JobSpec) state.JobID {
 	j.MapSize, j.ReduceSize = state.Resource{MemoryMB: 100, VCores: 1}, state.Resource{MemoryMB: 100, VCores: 1}
-	id, err := w.s.Submit(j)
-	if err != nil {
-		w.Fatal(err)
-	}
+	id := errtest.Must(w.s.Submit(j))
 	w.s.Ask(id, state.Map, j.Maps)
 	w.m.Observe(w.s.View(), sched.Event{What: sched.JobSubmitted, Job: id})
 	return id

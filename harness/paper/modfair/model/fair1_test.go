@@ -7,6 +7,7 @@ import (
 
 	"heddle/harness/sched"
 	"heddle/harness/state"
+	"heddle/traces/errtest"
 )
 
 // TestLoadCap has 18 maps for 32 slots, and the ends of the scale.
@@ -43,10 +44,7 @@ func TestFairShares(t *testing.T) {
 // them at 40, 60 and 80 s. One slot of each kind for each pool ends all at 120 s.
 func TestFifoAgainstFair(t *testing.T) {
 	ends := func(model string, p sched.Params) []int {
-		m, err := sched.New(model, p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := errtest.Must(sched.New(model, p))
 		s := state.New()
 		addNodes(t, s, 1, 6)
 		s.SetSlots(3, 3)
@@ -59,9 +57,7 @@ func TestFifoAgainstFair(t *testing.T) {
 		end := make([]int, 3)
 		for seconds := 0; seconds <= 200; seconds += 20 {
 			for _, d := range running {
-				if err := s.Finish(d.Job, d.Task); err != nil {
-					t.Fatal(err)
-				}
+				errtest.None(t, s.Finish(d.Job, d.Task))
 				if v.Done(d.Job, state.Map) == 3 {
 					s.Ask(d.Job, state.Reduce, 3)
 				}

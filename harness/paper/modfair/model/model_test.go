@@ -10,6 +10,7 @@ import (
 	"heddle/harness/sched"
 	"heddle/harness/sched/schedtest"
 	"heddle/harness/state"
+	"heddle/traces/errtest"
 )
 
 func TestMain(m *testing.M) {
@@ -25,19 +26,14 @@ var slot = state.Resource{MemoryMB: 512, VCores: 1}
 func addNodes(tb testing.TB, s *state.State, nodes int, slots int32) {
 	tb.Helper()
 	for n := range nodes {
-		if _, err := s.AddNode(fmt.Sprint("n", n), fmt.Sprint("rack", n%2), slot.Times(slots)); err != nil {
-			tb.Fatal(err)
-		}
+		errtest.Must(s.AddNode(fmt.Sprint("n", n), fmt.Sprint("rack", n%2), slot.Times(slots)))
 	}
 }
 
 // submit submits a job and asks for its maps.
 func submit(tb testing.TB, s *state.State, spec *state.JobSpec) state.JobID {
 	tb.Helper()
-	id, err := s.Submit(spec)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	id := errtest.Must(s.Submit(spec))
 	s.Ask(id, state.Map, spec.Maps)
 	return id
 }
@@ -58,10 +54,7 @@ func TestScenarios(t *testing.T) { schedtest.Scenarios(t, "testdata/scenarios") 
 // the same by pools of one job as by jobs.
 func TestFair1Is(t *testing.T) {
 	made := func(t *rapid.T, m sched.Info, p sched.Params) sched.Model {
-		made, err := m.New(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		made := errtest.Must(m.New(p))
 		return made
 	}
 	rapid.Check(t, func(t *rapid.T) {

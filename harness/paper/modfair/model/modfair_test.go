@@ -10,6 +10,7 @@ import (
 
 	"heddle/harness/sched"
 	"heddle/harness/state"
+	"heddle/traces/errtest"
 )
 
 // pooled is a cluster of nodes with slots, for tests of fair1 and modfair.
@@ -22,10 +23,7 @@ type pooled struct {
 
 func newPooled(t testing.TB, model string, p sched.Params, nodes int, maps, reduces int32) *pooled {
 	t.Helper()
-	m, err := sched.New(model, p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := errtest.Must(sched.New(model, p))
 	w := &pooled{t: t, s: state.New(), m: m.(sched.PerNode).NodeModel.(*fair1)}
 	addNodes(t, w.s, nodes, 64)
 	w.s.SetSlots(maps, reduces)
@@ -293,9 +291,7 @@ func TestDelaysCollapse(t *testing.T) {
 		n := state.NodeID(beat % 4)
 		for task := range state.TaskID(60) {
 			if w.v.RunsOn(0, task) == n && beat%32 >= 28 {
-				if err := w.s.Finish(0, task); err != nil {
-					t.Fatal(err)
-				}
+				errtest.None(t, w.s.Finish(0, task))
 			}
 		}
 		offers.Heartbeat(sched.PerNode{NodeModel: w.m}, w.v, n, func(d sched.Decision) bool { return w.s.Start(d.Job, d.Task, d.Node) == nil })

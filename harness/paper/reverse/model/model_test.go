@@ -33,9 +33,7 @@ func cluster(tb testing.TB, nodes int, slots int32, maps int32, due ...int64) *s
 	tb.Helper()
 	s := state.New()
 	for n := range nodes {
-		if _, err := s.AddNode(fmt.Sprint("n", n), "rack", slot.Times(slots)); err != nil {
-			tb.Fatal(err)
-		}
+		errtest.Must(s.AddNode(fmt.Sprint("n", n), "rack", slot.Times(slots)))
 	}
 	s.SetSmallest(slot)
 	for i, seconds := range due {

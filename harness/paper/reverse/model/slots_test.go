@@ -8,6 +8,7 @@ import (
 
 	"heddle/harness/sched"
 	"heddle/harness/state"
+	"heddle/traces/errtest"
 )
 
 // TestConservation has random loads, jobs and ends of tasks between plans. A plan gives
@@ -27,10 +28,7 @@ func TestConservation(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(x.info.Name, x.params), func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
-				m, err := x.info.New(x.params)
-				if err != nil {
-					t.Fatal(err)
-				}
+				m := errtest.Must(x.info.New(x.params))
 				p, _ := sched.As[*planner](m)
 				w := newShared(t, p)
 				for range rapid.IntRange(1, 30).Draw(t, "steps") {
@@ -46,9 +44,7 @@ func TestConservation(t *testing.T) {
 func TestSlots(t *testing.T) {
 	s := state.New()
 	for i, mb := range []int32{1536, 2048, 2560} {
-		if _, err := s.AddNode(fmt.Sprint("n", i), "rack", state.Resource{MemoryMB: mb, VCores: 1 << 20}); err != nil {
-			t.Fatal(err)
-		}
+		errtest.Must(s.AddNode(fmt.Sprint("n", i), "rack", state.Resource{MemoryMB: mb, VCores: 1 << 20}))
 	}
 	s.SetSmallest(state.Resource{MemoryMB: 128, VCores: 1})
 	id, err := s.Submit(&state.JobSpec{Name: "j", Maps: 9, MapSize: slot})
@@ -83,9 +79,7 @@ func newShared(t *rapid.T, p *planner) *shared {
 	w.v = w.View()
 	table := state.Timetable{EveryMs: 40_000}
 	for n, slots := range w.full {
-		if _, err := w.AddNode(fmt.Sprint("n", n), "rack", slot.Times(slots)); err != nil {
-			t.Fatal(err)
-		}
+		errtest.Must(w.AddNode(fmt.Sprint("n", n), "rack", slot.Times(slots)))
 		table.Changes = append(table.Changes, state.CapacityChange{Node: fmt.Sprint("n", n), Left: slot.Times(rapid.Int32Range(0, slots).Draw(t, "told"))})
 	}
 	w.SetSmallest(slot)
@@ -99,13 +93,10 @@ func (w *shared) step(t *rapid.T, m sched.Model) {
 	n := state.NodeID(rapid.IntRange(0, len(w.full)-1).Draw(t, "node"))
 	switch rapid.IntRange(0, 8).Draw(t, "event") {
 	case 0, 1:
-		id, err := w.Submit(&state.JobSpec{
+		id := errtest.Must(w.Submit(&state.JobSpec{
 			Name: fmt.Sprint("job", w.v.Jobs()), Maps: rapid.Int32Range(0, 9).Draw(t, "maps"), Reduces: rapid.Int32Range(0, 2).Draw(t, "reduces"), MapSize: slot, ReduceSize: slot,
 			DeadlineMs: 1000 * rapid.Int64Range(0, 200).Draw(t, "due"),
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		w.Ask(id, state.Map, w.v.Tasks(id, state.Map))
 		w.Ask(id, state.Reduce, w.v.Tasks(id, state.Reduce))
 		w.p.Observe(w.v, sched.Event{What: sched.JobSubmitted, Job: id})

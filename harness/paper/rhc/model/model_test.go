@@ -13,6 +13,7 @@ import (
 	"heddle/harness/sim"
 	"heddle/harness/state"
 	"heddle/traces"
+	"heddle/traces/errtest"
 )
 
 // TestModels has the models keep what schedtest asks of all.
@@ -28,9 +29,7 @@ func cluster(t *testing.T, nodes int) *state.State {
 	t.Helper()
 	s := state.New()
 	for n := range nodes {
-		if _, err := s.AddNode(fmt.Sprint("n", n), fmt.Sprint("r", n/3), size); err != nil {
-			t.Fatal(err)
-		}
+		errtest.Must(s.AddNode(fmt.Sprint("n", n), fmt.Sprint("r", n/3), size))
 	}
 	return s
 }
@@ -38,10 +37,7 @@ func cluster(t *testing.T, nodes int) *state.State {
 // job is a job of ten maps, of which the first has put out so many bytes on n0.
 func submit(t *testing.T, s *state.State, m sched.Model, reduces int32, bytes int64) state.JobID {
 	t.Helper()
-	id, err := s.Submit(&state.JobSpec{Maps: 10, Reduces: reduces, MapSize: size, ReduceSize: size})
-	if err != nil {
-		t.Fatal(err)
-	}
+	id := errtest.Must(s.Submit(&state.JobSpec{Maps: 10, Reduces: reduces, MapSize: size, ReduceSize: size}))
 	o, _ := sched.As[sched.Observer](m)
 	o.Observe(s.View(), sched.Event{What: sched.JobSubmitted, Job: id})
 	s.Ask(id, state.Reduce, reduces)
@@ -54,9 +50,7 @@ func place(t *testing.T, s *state.State, m sched.Model) (on []state.NodeID) {
 	t.Helper()
 	for _, d := range m.Round(s.View(), s.View().WithRoom(0, nil), nil) {
 		on = append(on, d.Node)
-		if err := s.Start(d.Job, s.View().NextReduce(d.Job), d.Node); err != nil {
-			t.Fatal(err)
-		}
+		errtest.None(t, s.Start(d.Job, s.View().NextReduce(d.Job), d.Node))
 		if (d.Group > 0) != (s.View().Tasks(d.Job, state.Reduce) > 1) {
 			t.Errorf("decision %+v: groups are of jobs with several reduces", d)
 		}
@@ -66,10 +60,7 @@ func place(t *testing.T, s *state.State, m sched.Model) (on []state.NodeID) {
 
 func made(t *testing.T, i sched.Info, p sched.Params) sched.Model {
 	t.Helper()
-	m, err := i.New(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := errtest.Must(i.New(p))
 	return m
 }
 
@@ -149,10 +140,7 @@ func simulated(t *testing.T, first int64) (map[string]float64, *measure.Figures)
 			t.Errorf("decision %+v: values are of reduces", d)
 		}
 	}
-	r, err := sim.Run(&c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := errtest.Must(sim.Run(&c))
 	return r.Notes, figures.Figures()
 }
 
@@ -198,9 +186,7 @@ func skewed(t *testing.T, i sched.Info, p sched.Params, shares ...int64) (on [2]
 			fmt.Sscanf(string(a.Node), "n%d", &on[a.Attempt.Index])
 		}
 	}
-	if _, err := sim.Run(&c); err != nil {
-		t.Fatal(err)
-	}
+	errtest.Must(sim.Run(&c))
 	return on, took
 }
 
@@ -226,10 +212,7 @@ func TestLargerPartition(t *testing.T) {
 // The link of n0 has 5 MB/s, others 50. By hops all nodes cost the same, and n0 comes first.
 func onSlow(t *testing.T, model func(sched.Params) (sched.Model, error), costs string) (slow []int, meanMs int64) {
 	t.Helper()
-	m, err := model(sched.Params{"costs": costs})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := errtest.Must(model(sched.Params{"costs": costs}))
 	c := sim.Config{Actuator: sim.Ideal, Costs: sim.NoCosts(), NodeFetches: true, MapSlots: 1, ReduceSlots: 1, Model: m}
 	for n := range 4 {
 		c.Cluster.Nodes = append(c.Cluster.Nodes, sim.Node{Name: fmt.Sprint("n", n), Rack: "r", Capacity: size.Times(2), LinkBytesPerSec: []int64{5e6, 50e6, 50e6, 50e6}[n]})
@@ -249,9 +232,7 @@ func onSlow(t *testing.T, model func(sched.Params) (sched.Model, error), costs s
 			}
 		}
 	}
-	if _, err := sim.Run(&c); err != nil {
-		t.Fatal(err)
-	}
+	errtest.Must(sim.Run(&c))
 	return slow, meanMs
 }
 

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"heddle/traces/errtest"
 )
 
 func near(t *testing.T, what string, got, want, within float64) {
@@ -229,10 +231,7 @@ func TestTwoJobs(t *testing.T) {
 			least = min(least, cost+expected(&second, rest, 1, nil))
 		}
 		near(t, fmt.Sprintf("first job of %g", c.data), least, c.cost, 1e-9)
-		p, err := NewOptimal(&second, 2, false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := errtest.Must(NewOptimal(&second, 2, false))
 		j := Job{Data: c.data, Reduces: 2}
 		p.Arrive(&j)
 		rhc := &RHC{Fixed: 1, Mean: 1.5}
@@ -260,10 +259,7 @@ func TestOptimalIsBest(t *testing.T) {
 		}
 		slices.Sort(costs)
 		place := func(j *Job, left, free int) []int {
-			p, err := NewOptimal(&l, left+1, false)
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := errtest.Must(NewOptimal(&l, left+1, false))
 			p.Arrive(j)
 			return p.Place(j, free, nil)
 		}

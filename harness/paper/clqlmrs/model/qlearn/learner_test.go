@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"heddle/harness/state"
+	"heddle/traces/errtest"
 )
 
 // example is the paper's: four nodes in two racks, DN1 with DN3 and DN2 with
@@ -27,19 +28,14 @@ func submit(tb testing.TB, racks []int, stored, cached [][]state.NodeID) (*state
 	slot := state.Resource{MemoryMB: 512, VCores: 1}
 	s := state.New()
 	for n, rack := range racks {
-		if _, err := s.AddNode(fmt.Sprint("n", n), fmt.Sprint("rack", rack), slot); err != nil {
-			tb.Fatal(err)
-		}
+		errtest.Must(s.AddNode(fmt.Sprint("n", n), fmt.Sprint("rack", rack), slot))
 	}
 	spec := state.JobSpec{Name: "job", Maps: int32(len(stored)), MapSize: slot}
 	for i := range stored {
 		spec.Replicas.Add(stored[i]...)
 		spec.Cached.Add(cached[i]...)
 	}
-	id, err := s.Submit(&spec)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	id := errtest.Must(s.Submit(&spec))
 	return s, id
 }
 
