@@ -13,13 +13,14 @@ import (
 	"time"
 
 	"heddle/harness/lab/labtest"
+	"heddle/traces/errtest"
 	"heddle/yarnclient"
 )
 
 // labRM returns a client of the shared lab's ResourceManager.
 func labRM(t *testing.T) (*yarnclient.RM, context.Context) {
 	c := labtest.Shared(t).Cluster()
-	rm := must(yarnclient.NewRM(yarnclient.Options{Addresses: c.ResourceManagers, User: c.User}))
+	rm := errtest.Must(yarnclient.NewRM(yarnclient.Options{Addresses: c.ResourceManagers, User: c.User}))
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	t.Cleanup(func() { cancel(); rm.Close() })
 	return rm, ctx
@@ -27,7 +28,7 @@ func labRM(t *testing.T) (*yarnclient.RM, context.Context) {
 
 func TestLabReads(t *testing.T) {
 	rm, ctx := labRM(t)
-	info := must(rm.WaitActive(ctx, 1))
+	info := errtest.Must(rm.WaitActive(ctx, 1))
 	t.Logf("%+v", info)
 	nodes, err := rm.Nodes(ctx, "RUNNING")
 	if err != nil || len(nodes) == 0 {
@@ -70,7 +71,7 @@ func TestLabReads(t *testing.T) {
 		t.Errorf("jmx: %v, %v", beans, err)
 	}
 	c := labtest.Shared(t).Cluster()
-	nm := must(yarnclient.NewDaemon(yarnclient.Options{Addresses: []string{nodes[0].HTTPAddress}, DialContext: c.DialContext()}))
+	nm := errtest.Must(yarnclient.NewDaemon(yarnclient.Options{Addresses: []string{nodes[0].HTTPAddress}, DialContext: c.DialContext()}))
 	defer nm.Close()
 	if beans, err := nm.JMX(ctx, "Hadoop:service=NodeManager,name=NodeManagerMetrics"); err != nil || len(beans) != 1 {
 		t.Errorf("NodeManager: %v, %v", beans, err)
@@ -127,7 +128,7 @@ func startJob(t *testing.T, rm *yarnclient.RM, ctx context.Context) string {
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		apps := must(rm.Apps(ctx, yarnclient.AppFilter{Tags: []string{tag}}))
+		apps := errtest.Must(rm.Apps(ctx, yarnclient.AppFilter{Tags: []string{tag}}))
 		if len(apps) == 1 {
 			if job, err := rm.AM(apps[0].ID).Job(ctx); err == nil && job.RunningMapAttempts > 0 {
 				return apps[0].ID
@@ -158,9 +159,9 @@ func TestLabRunningJob(t *testing.T) {
 		t.Error(err)
 	}
 	var killed, ofTask string
-	tasks := must(am.Tasks(ctx))
+	tasks := errtest.Must(am.Tasks(ctx))
 	for _, task := range tasks {
-		runs := must(am.Attempts(ctx, task.ID))
+		runs := errtest.Must(am.Attempts(ctx, task.ID))
 		if len(runs) > 0 && runs[0].Type == "MAP" && runs[0].State == "RUNNING" && killed == "" {
 			killed, ofTask = runs[0].ID, task.ID
 			mustDo(t, am.KillAttempt(ctx, killed))
@@ -170,7 +171,7 @@ func TestLabRunningJob(t *testing.T) {
 		t.Error("no running attempt to kill")
 	}
 	for killed != "" {
-		runs := must(am.Attempts(ctx, ofTask))
+		runs := errtest.Must(am.Attempts(ctx, ofTask))
 		if a := runs[0]; a.ID == killed && a.State == "KILLED" {
 			t.Logf("%s: %s", a.ID, a.Diagnostics)
 			break
@@ -196,7 +197,7 @@ func TestLabRunningJob(t *testing.T) {
 // with each other.
 func TestLabHistory(t *testing.T) {
 	c := labtest.Shared(t).Cluster()
-	h := must(yarnclient.NewHistory(yarnclient.Options{Addresses: []string{c.HistoryServer}, User: c.User}))
+	h := errtest.Must(yarnclient.NewHistory(yarnclient.Options{Addresses: []string{c.HistoryServer}, User: c.User}))
 	defer h.Close()
 	if info, err := h.Info(t.Context()); err != nil || info.HadoopVersion == "" {
 		t.Errorf("info: %+v, %v", info, err)
@@ -208,8 +209,8 @@ func TestLabHistory(t *testing.T) {
 		t.Skipf("no job that succeeded (%v)", err)
 	}
 	j := h.Job(strings.Replace(apps[0].ID, "application", "job", 1))
-	job := must(j.Job(ctx))
-	counters := must(j.Counters(ctx))
+	job := errtest.Must(j.Job(ctx))
+	counters := errtest.Must(j.Counters(ctx))
 	launched, _ := counters.Get("JobCounter", "TOTAL_LAUNCHED_MAPS")
 	tasks, err := j.Tasks(ctx)
 	if err != nil || len(tasks) != job.Maps+job.Reduces {
@@ -217,7 +218,7 @@ func TestLabHistory(t *testing.T) {
 	}
 	var maps int64
 	for _, task := range tasks {
-		attempts := must(j.Attempts(ctx, task.ID))
+		attempts := errtest.Must(j.Attempts(ctx, task.ID))
 		for _, a := range attempts {
 			if a.Type == "MAP" && a.ContainerID != "" {
 				maps++

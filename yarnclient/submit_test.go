@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"heddle/traces/errtest"
 	"heddle/yarnclient"
 	"heddle/yarnclient/yarntest"
 )
@@ -104,11 +105,11 @@ func TestManyTags(t *testing.T) {
 		tags = append(tags, fmt.Sprintf("heddle-of-some-host-%d", i))
 	}
 	for _, tag := range []string{tags[3000], "another"} {
-		s := yarnclient.Submission{ID: must(rm.NewApplication(t.Context())).ID, Name: tag, Queue: "default", AM: yarnclient.Resource{MemoryMB: 512, VCores: 1}}
+		s := yarnclient.Submission{ID: errtest.Must(rm.NewApplication(t.Context())).ID, Name: tag, Queue: "default", AM: yarnclient.Resource{MemoryMB: 512, VCores: 1}}
 		s.Tags = []string{tag, "more"}
 		mustDo(t, rm.Submit(t.Context(), s))
 	}
-	apps := must(rm.Apps(t.Context(), yarnclient.AppFilter{Tags: tags}))
+	apps := errtest.Must(rm.Apps(t.Context(), yarnclient.AppFilter{Tags: tags}))
 	if len(apps) != 1 || apps[0].Name != tags[3000] {
 		t.Errorf("applications %+v, want that of one tag", apps)
 	}
@@ -120,6 +121,6 @@ func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return
 
 func submitter(t *testing.T, transport http.RoundTripper) *yarnclient.RM {
 	t.Helper()
-	rm := must(yarnclient.NewRM(yarnclient.Options{Addresses: []string{"rm:8088"}, User: "root", Transport: transport, Retries: -1}))
+	rm := errtest.Must(yarnclient.NewRM(yarnclient.Options{Addresses: []string{"rm:8088"}, User: "root", Transport: transport, Retries: -1}))
 	return rm
 }

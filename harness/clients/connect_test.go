@@ -17,6 +17,7 @@ import (
 	"heddle/collectors/hdfs"
 	"heddle/collectors/hdfs/hdfstest"
 	"heddle/harness/config"
+	"heddle/traces/errtest"
 	"heddle/yarnclient"
 	"heddle/yarnclient/yarntest"
 )
@@ -48,7 +49,7 @@ func TestBadFile(t *testing.T) {
 	}
 	c := good()
 	c.Agents = []config.Agent{{Node: "n1", URL: "http://n1:9177", TokenFile: filepath.Join(t.TempDir(), "none")}}
-	to := must(To(&c, Patience{}))
+	to := errtest.Must(To(&c, Patience{}))
 	defer to.Close()
 	if _, err := to.Answers(t.Context()); !errors.Is(err, ErrBadFile) || !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "agent of n1") {
 		t.Errorf("a token that is missing: %v", err)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"heddle/collectors/node/agent"
+	"heddle/traces/errtest"
 )
 
 // TestDropCaches has agents that empty their node's page cache, some that fail,
@@ -45,7 +46,7 @@ func TestDropCaches(t *testing.T) {
 				if status == gone {
 					s.Close()
 				}
-				client := must(agent.NewClient(agent.ClientOptions{URL: s.URL, TokenFile: token}))
+				client := errtest.Must(agent.NewClient(agent.ClientOptions{URL: s.URL, TokenFile: token}))
 				defer client.Close()
 				c.Agents = append(c.Agents, Agent{Node: fmt.Sprintf("n%d", i), Client: client})
 			}

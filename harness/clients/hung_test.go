@@ -14,6 +14,7 @@ import (
 	"heddle/collectors/hdfs/hdfstest"
 	"heddle/harness/config"
 	"heddle/harness/kerberos/kdctest"
+	"heddle/traces/errtest"
 )
 
 // TestHungKDC: while a KDC does not answer, each call of a daemon returns when its context
@@ -67,7 +68,7 @@ func TestMasterBehindCA(t *testing.T) {
 	s.TLS = &tls.Config{Certificates: []tls.Certificate{issue(time.Now().Add(time.Hour), "127.0.0.1")}}
 	s.StartTLS()
 	defer s.Close()
-	c := must(To(&config.Cluster{
+	c := errtest.Must(To(&config.Cluster{
 		Name: "blue", User: "alice", ResourceManagers: []string{s.URL}, HistoryServer: s.URL, NameNodes: []string{"127.0.0.1:9"},
 		CA: write(t, t.TempDir()+"/ca.pem", ca, 0o644),
 	}, Patience{Once: true}))

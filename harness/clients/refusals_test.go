@@ -38,13 +38,13 @@ import (
 func TestRefusals(t *testing.T) {
 	dir := t.TempDir()
 	kdc := kdctest.Start(t, "alice", "bob", "HTTP/127.0.0.1", "nn/127.0.0.1")
-	away := must(net.Listen("tcp", "127.0.0.1:0"))
+	away := errtest.Must(net.Listen("tcp", "127.0.0.1:0"))
 	away.Close()
 	conf := func(name, realm, kdc string) string {
 		return write(t, filepath.Join(dir, name), fmt.Sprintf("[libdefaults]\n default_realm = %s\n dns_lookup_kdc = false\n udp_preference_limit = 1\n[realms]\n %[1]s = {\n  kdc = %s\n }\n", realm, kdc), 0o600)
 	}
 	keytab := kdc.Keytab(t, "alice", "")
-	data := must(os.ReadFile(keytab))
+	data := errtest.Must(os.ReadFile(keytab))
 	open := write(t, filepath.Join(dir, "open.keytab"), string(data), 0o644)
 	tickets := func(name, user string, ends time.Time) string {
 		path := filepath.Join(dir, name)
@@ -216,13 +216,13 @@ func write(t *testing.T, path, text string, mode os.FileMode) string {
 // authority returns the certificate of a new authority, and what issues certificates.
 func authority(t *testing.T) (ca string, issue func(ends time.Time, hosts ...string) tls.Certificate) {
 	t.Helper()
-	key := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
+	key := errtest.Must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	of := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority"}, NotBefore: time.Now().Add(-48 * time.Hour), NotAfter: time.Now().Add(48 * time.Hour),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	}
 	make := func(c *x509.Certificate) []byte {
-		data := must(x509.CreateCertificate(rand.Reader, c, of, key.Public(), key))
+		data := errtest.Must(x509.CreateCertificate(rand.Reader, c, of, key.Public(), key))
 		return data
 	}
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: make(of)})), func(ends time.Time, hosts ...string) tls.Certificate {
@@ -239,14 +239,6 @@ func authority(t *testing.T) (ca string, issue func(ends time.Time, hosts ...str
 		}
 		return tls.Certificate{Certificate: [][]byte{make(c)}, PrivateKey: key}
 	}
-}
-
-// must returns x, and panics with the error if there is one.
-func must[T any](x T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return x
 }
 
 var mustDo = errtest.None

@@ -18,6 +18,7 @@ import (
 
 	"heddle/harness/config"
 	"heddle/harness/kerberos/kdctest"
+	"heddle/traces/errtest"
 	"heddle/yarnclient"
 )
 
@@ -33,7 +34,7 @@ func TestSecrets(t *testing.T) {
 		"password": password, "token": token, "key": key, "key as sent": base64.RawURLEncoding.EncodeToString([]byte(key)), "cookie": "KNOWNCOOKIE",
 	}
 	for i, path := range []string{right, wrong} {
-		data := must(os.ReadFile(path))
+		data := errtest.Must(os.ReadFile(path))
 		raw := data[len(data)-32:] // of AES 256
 		if bytes.Count(raw, []byte{0}) > 8 {
 			raw = data[len(data)-36 : len(data)-4] // before the version of four bytes
@@ -80,7 +81,7 @@ func TestSecrets(t *testing.T) {
 		{echo(500, "text/plain", plain), wrong, "bob"},
 		{echo(500, "text/plain", plain), wrong, "alice"},
 	} {
-		c := must(To(&config.Cluster{
+		c := errtest.Must(To(&config.Cluster{
 			Name: "blue", User: "alice", ResourceManagers: []string{x.url}, HistoryServer: x.url, NameNodes: []string{"127.0.0.1:9"}, Security: config.SecurityKerberos,
 			Kerberos: &config.Kerberos{Conf: kdc.Conf, Principal: x.principal, Keytab: x.keytab, NameNode: "nn/_HOST"},
 		}, Patience{Once: true, Call: time.Second}))

@@ -20,6 +20,7 @@ import (
 	"heddle/harness/lease"
 	"heddle/harness/require"
 	"heddle/traces"
+	"heddle/traces/errtest"
 )
 
 // lacks are clusters that lack something, by the name of what is said of them.
@@ -289,7 +290,7 @@ func TestTroubleHasARemedy(t *testing.T) {
 		t.Fatalf("no golden files: %v", err)
 	}
 	for _, file := range files {
-		data := must(os.ReadFile(file))
+		data := errtest.Must(os.ReadFile(file))
 		for _, block := range regexp.MustCompile(`(?m)^missing .*\n( .*\n)*`).FindAllString(string(data), -1) {
 			if !strings.Contains(block, "set in ") && !strings.Contains(block, "next: ") {
 				t.Errorf("%s: nothing to do about\n%s", filepath.Base(file), block)
@@ -325,7 +326,7 @@ func TestLeftOver(t *testing.T) {
 		checks := f.examine(t).Feature(Run).Checks
 		return checks[len(checks)-1]
 	}
-	h := must(change.Take(t.Context(), &change.Target{Files: f.files}, change.Options{Purpose: "a test"}))
+	h := errtest.Must(change.Take(t.Context(), &change.Target{Files: f.files}, change.Options{Purpose: "a test"}))
 	if c := find(); c.ID != "leftOver" || c.Status != OK {
 		t.Errorf("a heddle that has changed nothing: %+v", c)
 	}

@@ -22,6 +22,7 @@ import (
 	"heddle/collectors/node/agent"
 	"heddle/harness/config"
 	"heddle/harness/lease/leasetest"
+	"heddle/traces/errtest"
 )
 
 // fake is a cluster that answers as Hadoop 3.4.2 did (testdata/3.4.2, recorded
@@ -193,7 +194,7 @@ func (f *fake) start(t *testing.T) *examiner {
 	f.cluster.ResourceManagers, f.cluster.HistoryServer = append([]string{rm}, f.cluster.ResourceManagers...), history
 	f.serveAgents(t)
 	mustDo(t, f.cluster.Validate())
-	e := must(newExaminer(&f.cluster))
+	e := errtest.Must(newExaminer(&f.cluster))
 	e.hdfs, e.files = &f.hdfs, f.files
 	return e
 }
@@ -239,9 +240,9 @@ func (f *fake) serve(t *testing.T, daemon, name string, files, conf map[string]s
 
 func (f *fake) serveAgents(t *testing.T) {
 	token := filepath.Join(t.TempDir(), "token")
-	must(agent.CreateToken(token))
+	errtest.Must(agent.CreateToken(token))
 	f.names = append(f.names, token, "/etc/heddle/agent.token")
-	secrets := must(agent.ReadTokens(token))
+	secrets := errtest.Must(agent.ReadTokens(token))
 	for i := range f.cluster.Agents {
 		info := f.agents[i]
 		s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

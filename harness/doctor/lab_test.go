@@ -5,6 +5,7 @@ import (
 
 	"heddle/harness/config"
 	"heddle/harness/lab/labtest"
+	"heddle/traces/errtest"
 )
 
 // The lab is made to have everything.
@@ -44,7 +45,7 @@ func TestLabWrongAddresses(t *testing.T) {
 
 func examineLab(t *testing.T, c *config.Cluster) *Report {
 	t.Helper()
-	r := must(Examine(t.Context(), c))
+	r := errtest.Must(Examine(t.Context(), c))
 	return r
 }
 

@@ -3,11 +3,3 @@ package doctor
 import "heddle/traces/errtest"
 
 var mustDo = errtest.None
-
-// must returns x, and panics with the error if there is one.
-func must[T any](x T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return x
-}

@@ -11,6 +11,7 @@ import (
 
 	"heddle/harness/measure"
 	"heddle/harness/results"
+	"heddle/traces/errtest"
 )
 
 // TestTrials: each figure of each trial is in the table, to the last digit.
@@ -21,7 +22,7 @@ func TestTrials(t *testing.T) {
 	if warnings, err := Write([]*results.Run{run}, Trials, path); err != nil || len(warnings) > 0 {
 		t.Fatal(warnings, err)
 	}
-	text := must(os.ReadFile(path))
+	text := errtest.Must(os.ReadFile(path))
 	lines, err := csv.NewReader(strings.NewReader(string(text))).ReadAll()
 	if err != nil || len(lines) != 1+len(run.Trials) {
 		t.Fatalf("%d lines, %v; want one of names and %d of trials", len(lines), err, len(run.Trials))

@@ -25,7 +25,7 @@ import (
 func open(t *testing.T, dirs ...string) (list []*results.Run) {
 	t.Helper()
 	for _, dir := range dirs {
-		run := must(results.Open(dir, false))
+		run := errtest.Must(results.Open(dir, false))
 		list = append(list, run)
 	}
 	return list
@@ -35,10 +35,10 @@ func open(t *testing.T, dirs ...string) (list []*results.Run) {
 func rowsOf(t *testing.T, list []*results.Run, kind string) (head []string, rows []map[string]string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "t.csv")
-	must(Write(list, kind, path))
-	f := must(os.Open(path))
+	errtest.Must(Write(list, kind, path))
+	f := errtest.Must(os.Open(path))
 	defer f.Close()
-	lines := must(csv.NewReader(f).ReadAll())
+	lines := errtest.Must(csv.NewReader(f).ReadAll())
 	for _, line := range lines[1:] {
 		row := map[string]string{}
 		for i, name := range lines[0] {
@@ -57,11 +57,11 @@ func TestParquetIsCSV(t *testing.T) {
 	for _, kind := range Kinds() {
 		head, rows := rowsOf(t, open(t, lab), kind)
 		path := filepath.Join(t.TempDir(), "t.parquet")
-		must(Write(open(t, lab), kind, path))
-		f := must(os.Open(path))
+		errtest.Must(Write(open(t, lab), kind, path))
+		f := errtest.Must(os.Open(path))
 		defer f.Close()
 		size, _ := f.Seek(0, io.SeekEnd)
-		file := must(parquet.OpenFile(f, size))
+		file := errtest.Must(parquet.OpenFile(f, size))
 		var names []string
 		for _, c := range file.Root().Columns() {
 			names = append(names, c.Name())
@@ -187,7 +187,7 @@ func TestSeveralRuns(t *testing.T) {
 			t.Errorf("%s to %s: a file is left", c.kind, c.name)
 		}
 	}
-	before := must(os.ReadFile(there))
+	before := errtest.Must(os.ReadFile(there))
 	if _, err := Write(open(t, lab), Jobs, there); !errors.Is(err, os.ErrExist) {
 		t.Errorf("a file that is there: error %v", err)
 	}
@@ -198,7 +198,7 @@ func TestSeveralRuns(t *testing.T) {
 
 // TestReadmeColumns has the columns that the page about run folders names be there.
 func TestReadmeColumns(t *testing.T) {
-	text := must(os.ReadFile("../runs/README.md"))
+	text := errtest.Must(os.ReadFile("../runs/README.md"))
 	_, section, found := strings.Cut(string(text), "runs export")
 	section, _, _ = strings.Cut(section, "\n#")
 	if !found {
@@ -218,14 +218,6 @@ func TestReadmeColumns(t *testing.T) {
 			t.Errorf("the page names the column %s, and there is none", m[1])
 		}
 	}
-}
-
-// must returns x, and panics with the error if there is one.
-func must[T any](x T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return x
 }
 
 var mustDo = errtest.None

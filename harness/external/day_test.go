@@ -12,6 +12,7 @@ import (
 	"heddle/harness/replay/recorded"
 	"heddle/harness/sched"
 	"heddle/harness/sim"
+	"heddle/traces/errtest"
 	"heddle/traces/exchange"
 )
 
@@ -30,9 +31,9 @@ func BenchmarkDay(b *testing.B) {
 	interpreter := python(b)
 	o := exchange.DefaultImport
 	o.Inputs, o.Output, o.Writer, o.Nodes, o.Racks = []string{file}, filepath.Join(b.TempDir(), "day.heddle"), "test", 600, 15
-	must(exchange.Import(b.Context(), o))
-	day := must(recorded.Load(o.Output))
-	fitted := must(replay.CalibrateOne(day, false))
+	errtest.Must(exchange.Import(b.Context(), o))
+	day := errtest.Must(recorded.Load(o.Output))
+	fitted := errtest.Must(replay.CalibrateOne(day, false))
 	run := func(c replay.Config) *sim.Result {
 		c.Trace, c.Seed, c.Calibration, c.Actuator = day, 1, fitted, config.ActuatorLabels
 		r, _, err := replay.Run(&c)

@@ -71,7 +71,7 @@ func TestDelayInPython(t *testing.T) {
 	interpreter, decided := python(t), 0
 	for seed := range scenarios {
 		params := delays[seed%len(delays)]
-		ours := must(sched.New("delay", params))
+		ours := errtest.Must(sched.New("delay", params))
 		theirs := begin(t, external.Options{Command: []string{interpreter, "python/examples/delay.py"}, Params: params})
 		want, got := decisions(ours, seed), decisions(theirs, seed)
 		if err := theirs.Close(); err != nil || theirs.Failed() != nil {
@@ -175,7 +175,7 @@ func TestProgramSeesTheView(t *testing.T) {
 		if err := m.Close(); err != nil || m.Failed() != nil {
 			t.Fatal(err, m.Failed())
 		}
-		data := must(os.ReadFile(file))
+		data := errtest.Must(os.ReadFile(file))
 		lines := bufio.NewScanner(bytes.NewReader(data))
 		lines.Buffer(nil, 1<<20)
 		for i, want := range m.shown {
@@ -227,11 +227,11 @@ func simulated(m sched.Model, actuator sim.Actuator) (*sim.Result, error) {
 func TestSimulations(t *testing.T) {
 	interpreter := python(t)
 	for actuator, name := range []string{sim.Native: "native", sim.Labels: "labels", sim.Ideal: "ideal"} {
-		ours := must(sched.New("delay", nil))
-		want := must(simulated(ours, sim.Actuator(actuator)))
+		ours := errtest.Must(sched.New("delay", nil))
+		want := errtest.Must(simulated(ours, sim.Actuator(actuator)))
 		for range 2 {
-			m := must(external.New(external.Options{Command: []string{interpreter, "python/examples/delay.py"}}))
-			got := must(simulated(m, sim.Actuator(actuator)))
+			m := errtest.Must(external.New(external.Options{Command: []string{interpreter, "python/examples/delay.py"}}))
+			got := errtest.Must(simulated(m, sim.Actuator(actuator)))
 			if got.Digest != want.Digest || got.Decisions != want.Decisions || got.Attempts.Succeeded != 5*14 {
 				t.Errorf("%s: delay.py: schedule %v, %+v, %+v; delay: %v, %+v", name, got.Digest, got.Decisions, got.Attempts, want.Digest, want.Decisions)
 			}
@@ -247,14 +247,6 @@ func TestPythonPackage(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
-}
-
-// must returns x, and panics with the error if there is one.
-func must[T any](x T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return x
 }
 
 var mustDo = errtest.None

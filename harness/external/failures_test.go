@@ -14,6 +14,7 @@ import (
 	"heddle/harness/sched"
 	"heddle/harness/sim"
 	"heddle/harness/state"
+	"heddle/traces/errtest"
 )
 
 const (
@@ -102,7 +103,7 @@ func TestFailures(t *testing.T) {
 // endedAll: no process runs of those whose ids are in the file.
 func endedAll(t *testing.T, file string) {
 	t.Helper()
-	data := must(os.ReadFile(file))
+	data := errtest.Must(os.ReadFile(file))
 	for _, pid := range strings.Fields(string(data)) {
 		for tries := 0; ; tries++ {
 			stat, err := os.ReadFile("/proc/" + pid + "/stat")
@@ -144,7 +145,7 @@ func TestOutOfTurn(t *testing.T) {
 	if _, err := external.New(external.Options{}); err == nil || !strings.Contains(err.Error(), "no command; say which program decides") {
 		t.Errorf("without a command: %v", err)
 	}
-	m := must(external.New(external.Options{Command: []string{"sh", "-c", hello + "read l"}}))
+	m := errtest.Must(external.New(external.Options{Command: []string{"sh", "-c", hello + "read l"}}))
 	mustDo(t, m.Start())
 	if err := m.Close(); err != nil {
 		t.Errorf("a program that ends when told so: %v", err)

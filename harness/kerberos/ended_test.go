@@ -13,6 +13,7 @@ import (
 
 	"heddle/harness/kerberos"
 	"heddle/harness/kerberos/kdctest"
+	"heddle/traces/errtest"
 )
 
 var errEnough = errors.New("the user has waited enough")
@@ -43,10 +44,10 @@ func TestHungKDC(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			kdc := kdctest.Start(t, "alice", "nn/a")
-			who := must(kerberos.New(kerberos.Options{Conf: kdc.Conf, Principal: "alice", Keytab: kdc.Keytab(t, "alice", "")}))
+			who := errtest.Must(kerberos.New(kerberos.Options{Conf: kdc.Conf, Principal: "alice", Keytab: kdc.Keytab(t, "alice", "")}))
 			defer who.Close()
 			if x.before {
-				must(who.Client(t.Context(), ""))
+				errtest.Must(who.Client(t.Context(), ""))
 			}
 			asked := make(chan struct{}, 10)
 			kdc.Hang.Store(&asked)
@@ -132,7 +133,7 @@ func confOf(t *testing.T, line string) string {
 // for after the context's end.
 func TestHungRefusal(t *testing.T) {
 	kdc := kdctest.Start(t, "alice", "HTTP/127.0.0.1")
-	who := must(kerberos.New(kerberos.Options{Conf: kdc.Conf, Principal: "alice", Keytab: kdc.Keytab(t, "alice", "")}))
+	who := errtest.Must(kerberos.New(kerberos.Options{Conf: kdc.Conf, Principal: "alice", Keytab: kdc.Keytab(t, "alice", "")}))
 	defer who.Close()
 	refused, done := make(chan struct{}, 10), make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

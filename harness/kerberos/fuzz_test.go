@@ -12,6 +12,7 @@ import (
 
 	"heddle/harness/kerberos"
 	"heddle/harness/kerberos/kdctest"
+	"heddle/traces/errtest"
 )
 
 // FuzzLyingKDC: whatever a KDC answers, nobody is logged in without a ticket, and the
@@ -23,7 +24,7 @@ func FuzzLyingKDC(f *testing.F) {
 	for _, code := range []int32{errorcode.KDC_ERR_PREAUTH_REQUIRED, errorcode.KDC_ERR_C_PRINCIPAL_UNKNOWN, errorcode.KRB_AP_ERR_SKEW} {
 		refusal := messages.NewKRBError(types.NewPrincipalName(nametype.KRB_NT_SRV_INST, "krbtgt/"+kdctest.Realm), kdctest.Realm, code, "no")
 		refusal.EData = []byte{0x30, 0x09, 0x30, 0x07, 0xa1, 0x03, 0x02, 0x01, 0x13, 0xa2, 0x00}
-		answer := must(refusal.Marshal())
+		answer := errtest.Must(refusal.Marshal())
 		f.Add(answer)
 	}
 	f.Fuzz(func(t *testing.T, answer []byte) {

@@ -51,7 +51,7 @@ func TestOutlivesTheTicket(t *testing.T) {
 					kdc.Tickets(t, cache, "alice", time.Now().Add(time.Hour), time.Now().Add(x.renewable))
 					o.Keytab, o.TicketCache = "", cache
 				}
-				who := must(kerberos.New(o))
+				who := errtest.Must(kerberos.New(o))
 				defer who.Close()
 				for start := time.Now(); time.Since(start) < x.last; <-time.After(x.every) {
 					c, err := who.Client(t.Context(), "nn/a")
@@ -85,9 +85,9 @@ func TestKDCAway(t *testing.T) {
 	kdc := kdctest.Start(t, "alice", "nn/a")
 	keytab := kdc.Keytab(t, "alice", "")
 	synctest.Test(t, func(t *testing.T) {
-		who := must(kerberos.New(kerberos.Options{Conf: kdc.Conf, Principal: "alice", Keytab: keytab}))
+		who := errtest.Must(kerberos.New(kerberos.Options{Conf: kdc.Conf, Principal: "alice", Keytab: keytab}))
 		defer who.Close()
-		must(who.Client(t.Context(), ""))
+		errtest.Must(who.Client(t.Context(), ""))
 		kdc.Refuse.Store(29) // a service is not available
 		<-time.After(58 * time.Minute)
 		if _, err := who.Client(t.Context(), ""); err != nil {
@@ -139,9 +139,9 @@ func TestWaysToTheKDC(t *testing.T) {
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			kdc.WantsProof.Store(x.proof)
-			who := must(kerberos.New(kerberos.Options{Conf: x.conf, Principal: "alice", Keytab: keytab}))
+			who := errtest.Must(kerberos.New(kerberos.Options{Conf: x.conf, Principal: "alice", Keytab: keytab}))
 			defer who.Close()
-			c := must(who.Client(t.Context(), x.service))
+			c := errtest.Must(who.Client(t.Context(), x.service))
 			ticket, _, ok := c.GetCachedTicket(x.service)
 			if !ok || ticket.DecryptEncPart(kdc.Keys, nil) != nil || ticket.DecryptedEncPart.CName.PrincipalNameString() != "alice" {
 				t.Errorf("ticket %v: %+v", ok, ticket)
@@ -153,7 +153,7 @@ func TestWaysToTheKDC(t *testing.T) {
 	}
 	t.Run("with a wrong proof", func(t *testing.T) {
 		kdc.WantsProof.Store(true)
-		who := must(kerberos.New(kerberos.Options{Conf: kdc.Conf, Principal: "alice", Keytab: kdc.Keytab(t, "alice", "an old password")}))
+		who := errtest.Must(kerberos.New(kerberos.Options{Conf: kdc.Conf, Principal: "alice", Keytab: kdc.Keytab(t, "alice", "an old password")}))
 		defer who.Close()
 		if _, err := who.Client(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "get a new keytab from the administrator") {
 			t.Errorf("error %v", err)
@@ -163,7 +163,7 @@ func TestWaysToTheKDC(t *testing.T) {
 
 func listenUDP(t *testing.T, address string) net.PacketConn {
 	t.Helper()
-	c := must(net.ListenPacket("udp", address))
+	c := errtest.Must(net.ListenPacket("udp", address))
 	t.Cleanup(func() { c.Close() })
 	return c
 }
@@ -247,14 +247,6 @@ func TestHostileKDC(t *testing.T) {
 			}
 		})
 	}
-}
-
-// must returns x, and panics with the error if there is one.
-func must[T any](x T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return x
 }
 
 var mustDo = errtest.None

@@ -9,6 +9,7 @@ import (
 
 	"heddle/harness/measure"
 	"heddle/traces"
+	"heddle/traces/errtest"
 )
 
 // dueJobs returns the events of jobs whose figures can be worked out by hand. The
@@ -48,7 +49,7 @@ func TestDeadlinesByHand(t *testing.T) {
 		{"distance.p50", 0, 0, math.NaN()},
 		{"distance.p90", 100.0 / 3, 100.0 / 3, math.NaN()},
 	} {
-		m := must(measure.Find([]string{x.metric}))
+		m := errtest.Must(measure.Find([]string{x.metric}))
 		for _, v := range []struct {
 			of        string
 			got, want float64

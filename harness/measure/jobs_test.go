@@ -11,6 +11,7 @@ import (
 
 	"heddle/harness/measure"
 	"heddle/traces"
+	"heddle/traces/errtest"
 )
 
 // jobsOf makes the events of jobs from a text: a line a job, with its name, when
@@ -103,7 +104,7 @@ func TestMetricsByHand(t *testing.T) {
 		{metric: "slowdown", in: class("size", "151-500 maps"), want: 2},
 		{metric: "waiting", in: class("size", "11-50 maps"), want: 0},
 	} {
-		m := must(measure.Find([]string{x.metric}))
+		m := errtest.Must(measure.Find([]string{x.metric}))
 		got := m[0].Of(f)
 		if x.in != nil {
 			got = m[0].OfClass(x.in)
@@ -196,7 +197,7 @@ func TestMetricsOfSeveral(t *testing.T) {
 		{"cacheBytes", math.NaN()},
 		{"nodeLocal", math.NaN()},
 	} {
-		m := must(measure.Find([]string{x.metric}))
+		m := errtest.Must(measure.Find([]string{x.metric}))
 		if got := m[0].Of(a, b); !(math.Abs(got-x.want) < 1e-9) && !(math.IsNaN(got) && math.IsNaN(x.want)) {
 			t.Errorf("%s: %v, want %v", x.metric, got, x.want)
 		}

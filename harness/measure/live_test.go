@@ -6,6 +6,7 @@ import (
 
 	"heddle/harness/measure"
 	"heddle/traces"
+	"heddle/traces/errtest"
 	"heddle/traces/tracefile"
 )
 
@@ -17,7 +18,7 @@ func TestLive(t *testing.T) {
 		t.Fatalf("%d traces, want 6 or more", len(files))
 	}
 	for _, path := range files {
-		r := must(tracefile.Open(path))
+		r := errtest.Must(tracefile.Open(path))
 		r.KeepEvents()
 		var l measure.Live
 		var events []traces.Event

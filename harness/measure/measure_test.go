@@ -47,18 +47,18 @@ func TestRealJobs(t *testing.T) {
 // What a trace shows was worked out by hand first, such as in two-jobs the use of 25 %: twice 4 s of 1 GiB and 3 s of
 // 2 GiB, of 8 GiB for 10 s; and in capacity-falls 10 of 8*2 + 2*4 + 2*3, since a has less for a while.
 func TestScenarios(t *testing.T) {
-	paths := must(filepath.Glob("testdata/scenarios/*.jsonl"))
+	paths := errtest.Must(filepath.Glob("testdata/scenarios/*.jsonl"))
 	if len(paths) < 28 {
 		t.Fatalf("%d scenarios", len(paths))
 	}
 	for _, path := range paths {
-		r := must(tracefile.Open(path))
+		r := errtest.Must(tracefile.Open(path))
 		f := measure.Of(r.Header(), r.All())
 		mustDo(t, r.Err())
 		r.Close()
 		var text bytes.Buffer
 		mustDo(t, doc.WriteText(&text, f.Doc(), false))
-		fmt.Fprintf(&text, "%s\n", must(json.MarshalIndent(f, "", " ")))
+		fmt.Fprintf(&text, "%s\n", errtest.Must(json.MarshalIndent(f, "", " ")))
 		fmt.Fprintf(&text, "maps take %g ms, reduces after the last map %g ms\n", f.MapDurations().MeanMs(), f.ReduceRests().MeanMs())
 		for _, j := range f.JobList {
 			fmt.Fprintf(&text, "%s: %+v, fetched %+v, reduces on %v\n", j.ID, j.Records, j.Fetched, j.ReduceNodes)
@@ -74,7 +74,7 @@ func TestScenarios(t *testing.T) {
 
 // TestStableKeys holds the keys that other programs rely on.
 func TestStableKeys(t *testing.T) {
-	text := must(json.Marshal(measure.Of(traces.Header{Format: 1}, slices.Values[[]traces.Event](nil))))
+	text := errtest.Must(json.Marshal(measure.Of(traces.Header{Format: 1}, slices.Values[[]traces.Event](nil))))
 	for _, want := range []string{
 		`"format":1,"jobs":0,"maps":0,"reduces":0,"attempts":{"ok":0,"failed":0,"killed":0}`,
 		`"locality":{"cache":0,"node":0,"rack":0,"off":0,"unknown":0}`,
@@ -148,7 +148,7 @@ func TestMadeUp(t *testing.T) {
 		{"nodeLocal", traces.Simulated, true},
 		{"slotUse", traces.Simulated, true},
 	} {
-		list := must(measure.Find([]string{c.metric}))
+		list := errtest.Must(measure.Find([]string{c.metric}))
 		f.Origin = c.origin
 		if x := list[0].Of(f); math.IsNaN(x) == c.known {
 			t.Errorf("%s of a trace that is %v: %v, want it known: %v", c.metric, c.origin, x, c.known)
@@ -183,14 +183,6 @@ func TestScheduleDigest(t *testing.T) {
 			t.Errorf("digest %s, want %s", got, want)
 		}
 	})
-}
-
-// must returns x, and panics with the error if there is one.
-func must[T any](x T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return x
 }
 
 var mustDo = errtest.None

@@ -10,12 +10,13 @@ import (
 
 	"heddle/harness/internal/golden"
 	"heddle/harness/measure"
+	"heddle/traces/errtest"
 )
 
 // TestMetricTable: the table of metrics that users read has what the list has.
 func TestMetricTable(t *testing.T) {
 	const file, head = "../runs/README.md", "| metric | unit | better | what it is |\n| --- | --- | --- | --- |\n"
-	page := must(os.ReadFile(file))
+	page := errtest.Must(os.ReadFile(file))
 	before, rest, ok := strings.Cut(string(page), head)
 	if !ok {
 		t.Fatalf("%s has no table that begins with\n%s", file, head)

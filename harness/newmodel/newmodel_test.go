@@ -28,7 +28,7 @@ func tree(t *testing.T, files map[string]string) string {
 // written writes the module of a model.
 func written(t *testing.T, name string) *newmodel.Module {
 	t.Helper()
-	m := must(newmodel.New(name, filepath.Join(t.TempDir(), "deep", name), checkout))
+	m := errtest.Must(newmodel.New(name, filepath.Join(t.TempDir(), "deep", name), checkout))
 	mustDo(t, m.Write())
 	return m
 }
@@ -45,7 +45,7 @@ func TestWrite(t *testing.T) {
 		}
 		mustDo(t, err)
 	}
-	m := must(newmodel.New("big-5-first", filepath.Join(t.TempDir(), "mine"), odd))
+	m := errtest.Must(newmodel.New("big-5-first", filepath.Join(t.TempDir(), "mine"), odd))
 	mustDo(t, m.Write())
 	for path, want := range map[string]string{
 		"main.go":                    "func main() { cmd.Main(big5first.Info) }",
@@ -122,7 +122,7 @@ func TestFindsCheckout(t *testing.T) {
 // nothing behind where the writing fails.
 func TestWriteOverwritesNothing(t *testing.T) {
 	root := t.TempDir()
-	m := must(newmodel.New("fine", filepath.Join(root, "fine"), checkout))
+	m := errtest.Must(newmodel.New("fine", filepath.Join(root, "fine"), checkout))
 	mustDo(t, os.Mkdir(m.Dir, 0o755))
 	mustDo(t, os.WriteFile(filepath.Join(m.Dir, "main.go"), []byte("mine"), 0o644))
 	if err := m.Write(); err == nil || !strings.Contains(err.Error(), "write new model: ") {
@@ -155,7 +155,7 @@ func files(t *testing.T, m *newmodel.Module) string {
 	t.Helper()
 	var all strings.Builder
 	for _, path := range []string{"go.mod", "go.sum", m.Scenario} {
-		text := must(os.ReadFile(filepath.Join(m.Dir, path)))
+		text := errtest.Must(os.ReadFile(filepath.Join(m.Dir, path)))
 		all.Write(text)
 	}
 	return all.String()
@@ -172,7 +172,7 @@ func TestWrittenModule(t *testing.T) {
 	model := commands(t, page, "    heddle models new my-model\n    cd my-model\n") + commands(t, page, "## Try it without a cluster\n\n")
 	library := commands(t, "README.md", "Then, in the module's folder:\n\n")
 	m := written(t, "my-model")
-	traces := must(filepath.Abs(".."))
+	traces := errtest.Must(filepath.Abs(".."))
 	mustDo(t, os.Symlink(traces, filepath.Join(m.Dir, "../harness")))
 	before := files(t, m)
 	run(t, m.Dir, "go", "vet", "./...")
@@ -197,7 +197,7 @@ func TestWrittenModule(t *testing.T) {
 // commands returns the lines of code that follow a text of a page.
 func commands(t *testing.T, path, begin string) string {
 	t.Helper()
-	page := must(os.ReadFile(path))
+	page := errtest.Must(os.ReadFile(path))
 	_, text, found := strings.Cut(string(page), begin)
 	if !found {
 		t.Fatalf("%s lacks\n%s", path, begin)
@@ -216,7 +216,7 @@ func commands(t *testing.T, path, begin string) string {
 // block returns the block of code of a page that has a file's name behind its kind.
 func block(t *testing.T, path, file string) string {
 	t.Helper()
-	page := must(os.ReadFile(path))
+	page := errtest.Must(os.ReadFile(path))
 	_, text, found := strings.Cut(string(page), " "+file+"\n")
 	text, _, ended := strings.Cut(text, "```")
 	if !found || !ended {
@@ -247,14 +247,6 @@ func run(t *testing.T, dir string, args ...string) string {
 		t.Fatalf("%v: %v\n%s", args, err, out)
 	}
 	return string(out)
-}
-
-// must returns x, and panics with the error if there is one.
-func must[T any](x T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return x
 }
 
 var mustDo = errtest.None

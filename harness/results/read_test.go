@@ -28,7 +28,7 @@ func trialOf(repeat int, workload, model string) Trial {
 // table makes a run that keeps the trials in one table.
 func table(t *testing.T, trials []Trial) *runs.Run {
 	t.Helper()
-	run := must(runs.Create(t.TempDir(), "run", runs.Manifest{World: runs.WorldSimulated}))
+	run := errtest.Must(runs.Create(t.TempDir(), "run", runs.Manifest{World: runs.WorldSimulated}))
 	mustDo(t, WriteTable(run, trials))
 	mustDo(t, run.End(nil))
 	run.Close()
@@ -50,7 +50,7 @@ func TestTable(t *testing.T) {
 			}
 			trials = append(trials, x)
 		}
-		got := must(List(table(t, trials)))
+		got := errtest.Must(List(table(t, trials)))
 		for i := range trials { // the encoder replaces what is no UTF-8
 			for j, w := range trials[i].Warnings {
 				trials[i].Warnings[j] = strings.ToValidUTF8(w, "�")
@@ -66,16 +66,16 @@ func TestTable(t *testing.T) {
 func TestTableLacksARow(t *testing.T) {
 	kept := table(t, []Trial{trialOf(1, "sort", "yarn"), trialOf(2, "sort", "yarn")})
 	file := filepath.Join(kept.Dir, measuresFile)
-	text := must(os.ReadFile(file))
+	text := errtest.Must(os.ReadFile(file))
 	was, _ := kept.File(measuresFile)
 	less, _, _ := bytes.Cut(text, []byte("\n"))
 	less = append(less, '\n')
 	manifest := filepath.Join(kept.Dir, "manifest.json")
-	m := must(os.ReadFile(manifest))
+	m := errtest.Must(os.ReadFile(manifest))
 	m = bytes.Replace(m, []byte(was.SHA256), fmt.Appendf(nil, "%x", sha256.Sum256(less)), 1)
 	m = bytes.Replace(m, fmt.Appendf(nil, `"bytes": %d`, was.Bytes), fmt.Appendf(nil, `"bytes": %d`, len(less)), 1)
 	mustDo(t, errors.Join(os.WriteFile(file, less, 0o600), os.WriteFile(manifest, m, 0o600)))
-	opened := must(runs.Open(kept.Dir))
+	opened := errtest.Must(runs.Open(kept.Dir))
 	if _, err := List(opened); !errors.Is(err, runs.ErrDamaged) || !strings.Contains(err.Error(), "has 1 rows, 2 were written") {
 		t.Errorf("error %v, want one that says how many rows there were", err)
 	}
@@ -118,7 +118,7 @@ func TestNoResult(t *testing.T) {
 func TestCaptureHasNone(t *testing.T) {
 	run, err := runs.Create(t.TempDir(), "capture", runs.Manifest{Trials: []runs.TrialRecord{{Name: "all"}}})
 	mustDo(t, err)
-	active := must(run.Begin("all"))
+	active := errtest.Must(run.Begin("all"))
 	mustDo(t, active.WriteFile(TraceFile, []byte("a trace")))
 	mustDo(t, errors.Join(active.Done(), run.End(nil)))
 	run.Close()
@@ -173,12 +173,12 @@ func TestStages(t *testing.T) {
 	mustDo(t, err)
 	stages, _, err := run.Stages(&run.Trials[0])
 	mustDo(t, err)
-	list := must(measure.Find([]string{"makespan"}))
+	list := errtest.Must(measure.Find([]string{"makespan"}))
 	if got := list[0].Of(stages...); got != 4 {
 		t.Errorf("a makespan of %v s, want 4", got)
 	}
 	for text, want := range map[string]bool{`reading="as printed" && makespan=4`: true, `reading=repaired`: false, `makespan<4`: false} {
-		where := must(Where(text))
+		where := errtest.Must(Where(text))
 		if got := where.Match(&Row{Trial: &run.Trials[0], Figures: stages}); got != want {
 			t.Errorf("%s: %v, want %v", text, got, want)
 		}
@@ -206,7 +206,7 @@ func TestTableBounds(t *testing.T) {
 // FuzzTable reads tables that are like those that are written: each row is right, or
 // the error names a line, and what was read is written and read again as it was.
 func FuzzTable(f *testing.F) {
-	row := must(json.Marshal(trialOf(1, "sort", "yarn")))
+	row := errtest.Must(json.Marshal(trialOf(1, "sort", "yarn")))
 	f.Add(append(row, '\n'))
 	f.Add(append(append(row, '\n'), row[:40]...))
 	f.Add([]byte(`{"trial":"r01--","repeat":1,"figures":{"phases":[{}],"jobList":[null],"classes":null},"laterStages":[{}]}`))
@@ -231,14 +231,6 @@ func FuzzTable(f *testing.F) {
 			t.Fatalf("%d trials, and %d read again: %v", len(list), len(same), err)
 		}
 	})
-}
-
-// must returns x, and panics with the error if there is one.
-func must[T any](x T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return x
 }
 
 var mustDo = errtest.None

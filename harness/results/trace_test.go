@@ -10,6 +10,7 @@ import (
 	"heddle/harness/measure"
 	"heddle/harness/runs"
 	"heddle/traces"
+	"heddle/traces/errtest"
 	"heddle/traces/tracefile"
 )
 
@@ -100,12 +101,12 @@ func TestForeignTrace(t *testing.T) {
 func TestChangedFiles(t *testing.T) {
 	run := traced(t, traces.Header{Seed: 7, Model: "fifo"}, []Job{{ID: "job_1_0001"}, {ID: "job_1_0002"}})
 	path := run.TracePath(&run.Trials[0])
-	data := must(os.ReadFile(path))
+	data := errtest.Must(os.ReadFile(path))
 	mustDo(t, os.WriteFile(path, data[:len(data)-9], 0o644))
 	if _, err := Open(run.Dir, false); err == nil || !strings.Contains(err.Error(), TraceFile) {
 		t.Errorf("error %v, want one that names the trace", err)
 	}
-	opened := must(Open(run.Dir, true))
+	opened := errtest.Must(Open(run.Dir, true))
 	if m, warning, err := opened.Figures(&opened.Trials[0]); err != nil || warning == "" || m == nil {
 		t.Errorf("figures %v, warning %q, error %v; want the part before the damage, and a warning", m, warning, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"heddle/harness/measure"
+	"heddle/traces/errtest"
 )
 
 // rows are twelve trials: two models, two workloads, three repeats.
@@ -129,7 +130,7 @@ func TestWhereTruth(t *testing.T) {
 	}
 	rapid.Check(t, func(r *rapid.T) {
 		c := draw(r, 4)
-		f := must(Where(c.text))
+		f := errtest.Must(Where(c.text))
 		for _, row := range rows() {
 			if f.Match(row) != c.of(row) {
 				r.Fatalf("%s: %v for %s, repeat %d", c.text, f.Match(row), row.Trial.Name, row.Trial.Repeat)

@@ -7,6 +7,7 @@ import (
 
 	"heddle/harness/state"
 	"heddle/traces"
+	"heddle/traces/errtest"
 )
 
 // TestDelaySaysItsLimits has a job whose maps are all on node 0. It is asked about other nodes
@@ -21,7 +22,7 @@ func TestDelaySaysItsLimits(t *testing.T) {
 		spec.Replicas.Add(0)
 	}
 	id := submit(t, s, &spec)
-	m := must(New("delay", Params{"nodeSkips": "2", "rackSkips": "3"}))
+	m := errtest.Must(New("delay", Params{"nodeSkips": "2", "rackSkips": "3"}))
 	r, _ := As[Reasoner](m)
 	r.KeepReasons()
 	ask := func(n state.NodeID) *Reasons {
@@ -63,8 +64,8 @@ func TestDelaySaysItsLimits(t *testing.T) {
 // TestReasonsOfTheRightPart has two models in one: the reasons are those of the part that
 // answered.
 func TestReasonsOfTheRightPart(t *testing.T) {
-	forMaps := must(New("delay", nil))
-	forReduces := must(New("capacity", nil))
+	forMaps := errtest.Must(New("delay", nil))
+	forReduces := errtest.Must(New("capacity", nil))
 	m := Compose(forMaps, forReduces)
 	r, _ := As[Reasoner](m)
 	if r.Reasons() != nil {

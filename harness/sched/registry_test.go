@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"heddle/harness/state"
+	"heddle/traces/errtest"
 )
 
 // TestUnknownParameter: a message lists the parameters that there are, if there are
@@ -70,7 +71,7 @@ func TestRegister(t *testing.T) {
 	before := models
 	defer func() { models = before }()
 	mustDo(t, Register(idleInfo("zeal"), idleInfo("bee")))
-	m := must(New("bee", Params{"n": "7"}))
+	m := errtest.Must(New("bee", Params{"n": "7"}))
 	if got, want := m.(*idle).all, []any{int64(7), 0.5, true, int64(2e9), "a", 2, 3.0}; !slices.Equal(got, want) {
 		t.Errorf("bee was made of %v, want %v", got, want)
 	}

@@ -42,7 +42,7 @@ func TestRackLocalityDelay(t *testing.T) {
 			spec.Replicas.Add(state.NodeID(len(spec.Replicas.Ends) % (c.nodes - 1)))
 		}
 		submit(t, s, &spec)
-		m := must(New("capacity", nil))
+		m := errtest.Must(New("capacity", nil))
 		missed := 0
 		for len(m.Round(s.View(), []state.NodeID{state.NodeID(c.nodes - 1)}, nil)) == 0 {
 			missed++
@@ -69,7 +69,7 @@ func TestDominantResource(t *testing.T) {
 		for task, id := range []state.JobID{a, a, a, a, a, b} {
 			mustDo(t, s.Start(id, state.TaskID(task%5), 0))
 		}
-		m := must(New("fair", Params{"policy": c.policy}))
+		m := errtest.Must(New("fair", Params{"policy": c.policy}))
 		out := m.Round(s.View(), []state.NodeID{0}, nil)
 		if len(out) != 1 || s.View().JobName(out[0].Job) != c.want {
 			t.Errorf("%s, weight %v: %+v, want %s's", c.policy, c.weightA, out, c.want)
@@ -134,7 +134,7 @@ func TestDelayCurve(t *testing.T) {
 			spec := state.JobSpec{Name: "job", Maps: 1, MapSize: slot}
 			spec.Replicas.Add(0, 1, 2)
 			submit(t, s, &spec)
-			m := must(New("delay", Params{"nodeSkips": fmt.Sprint(d), "rackSkips": "0"}))
+			m := errtest.Must(New("delay", Params{"nodeSkips": fmt.Sprint(d), "rackSkips": "0"}))
 			for {
 				if out := m.Round(s.View(), []state.NodeID{state.NodeID(rng.IntN(nodes))}, nil); len(out) > 0 {
 					if out[0].Reason == Node {
@@ -166,7 +166,7 @@ func TestTurnaround(t *testing.T) {
 			submit(t, s, &state.JobSpec{Name: "job", Maps: maps, MapSize: slot})
 		}
 		submit(t, s, &state.JobSpec{Name: "small", Maps: 1, MapSize: slot})
-		m := must(New(model, nil))
+		m := errtest.Must(New(model, nil))
 		v := s.View()
 		var offers Offers
 		var running []Decision
@@ -242,13 +242,13 @@ var slot = state.Resource{MemoryMB: 512, VCores: 1}
 
 func addNode(tb testing.TB, s *state.State, n, rack int, size state.Resource) {
 	tb.Helper()
-	must(s.AddNode(fmt.Sprint("n", n), fmt.Sprint("rack", rack), size))
+	errtest.Must(s.AddNode(fmt.Sprint("n", n), fmt.Sprint("rack", rack), size))
 }
 
 // submit submits a job and asks for its maps.
 func submit(tb testing.TB, s *state.State, spec *state.JobSpec) state.JobID {
 	tb.Helper()
-	id := must(s.Submit(spec))
+	id := errtest.Must(s.Submit(spec))
 	s.Ask(id, state.Map, spec.Maps)
 	return id
 }
@@ -269,7 +269,7 @@ func TestACLBindsLate(t *testing.T) {
 		spec.Cached.Add(0)
 		id := submit(t, s, &spec)
 		s.SetLateBinding(late)
-		m := must(New("acl", Params{"c": "4"}))
+		m := errtest.Must(New("acl", Params{"c": "4"}))
 		skips := 0
 		var out []Decision
 		for ; len(out) == 0 && skips < 9; skips++ {
@@ -280,14 +280,6 @@ func TestACLBindsLate(t *testing.T) {
 			t.Errorf("late binding %t: %s, want %s", late, got, want)
 		}
 	}
-}
-
-// must returns x, and panics with the error if there is one.
-func must[T any](x T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return x
 }
 
 var mustDo = errtest.None

@@ -29,7 +29,7 @@ func TestGeneratedTwin(t *testing.T) {
 		},
 	}))
 	w := config.Workload{Name: "two-jobs", Label: "two", Params: map[string]string{"gap": "4s"}, Speed: 2, Scale: 2}
-	x := must(workload.Of(w).Twin(context.Background(), config.Cache{}))
+	x := errtest.Must(workload.Of(w).Twin(context.Background(), config.Cache{}))
 	if len(x.Files) != 1 || x.Files[0].Bytes != 4*mib {
 		t.Errorf("files %+v, want one of 4 MiB: two parts of it are read, twice as large", x.Files)
 	}

@@ -15,6 +15,7 @@ import (
 	"heddle/harness/internal/units"
 	"heddle/harness/workload"
 	"heddle/traces"
+	"heddle/traces/errtest"
 )
 
 // small is a cluster of four workers in two racks.
@@ -38,8 +39,8 @@ func twin(t interface{ Fatal(...any) }, w config.Workload, c config.Cache, seed 
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := must(workload.Of(w).Twin(context.Background(), c))
-	events := must(x.Events(&h.Cluster, disk, seed))
+	x := errtest.Must(workload.Of(w).Twin(context.Background(), c))
+	events := errtest.Must(x.Events(&h.Cluster, disk, seed))
 	l := layout{replicas: map[traces.Block][]traces.Node{}, cached: map[traces.Block][]traces.Node{}}
 	for _, e := range events {
 		switch e := e.(type) {
@@ -141,8 +142,8 @@ func TestTwinOfAQuery(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x := must(workload.Of(w).Twin(t.Context(), config.Cache{Fraction: 1, Seed: 1}))
-		list := must(x.Events(&h.Cluster, disk, 1))
+		x := errtest.Must(workload.Of(w).Twin(t.Context(), config.Cache{Fraction: 1, Seed: 1}))
+		list := errtest.Must(x.Events(&h.Cluster, disk, 1))
 		var jobs []*traces.JobSubmitted
 		read := map[traces.JobID]int64{}
 		for _, e := range list {
@@ -183,7 +184,7 @@ func TestTwinOfAQuery(t *testing.T) {
 // reduces wrote and starts when the search has ended.
 func TestGrepTwin(t *testing.T) {
 	w := config.Workload{Name: "grep", Label: "g", Size: 64 * units.MiB, Maps: 4, Reduces: 3, Regex: "a", Jobs: 2}
-	x := must(workload.Of(w).Twin(t.Context(), config.Cache{}))
+	x := errtest.Must(workload.Of(w).Twin(t.Context(), config.Cache{}))
 	want := map[traces.JobID]traces.JobID{"job_0_0003": "job_0_0001", "job_0_0004": "job_0_0002"}
 	if diff := cmp.Diff(want, x.After()); diff != "" {
 		t.Errorf("jobs that follow others (-want +got):\n%s", diff)
@@ -207,7 +208,7 @@ func TestGrepTwin(t *testing.T) {
 // tasks wait as long as they sleep.
 func TestSleepTwin(t *testing.T) {
 	w := config.Workload{Name: "sleep", Label: "s", Sleep: units.Duration(2 * time.Second), ReduceSleep: units.Duration(time.Second), Maps: 5, Reduces: 3, Jobs: 2}
-	x := must(workload.Of(w).Twin(t.Context(), config.Cache{}))
+	x := errtest.Must(workload.Of(w).Twin(t.Context(), config.Cache{}))
 	l := twin(t, w, config.Cache{}, 1)
 	if len(l.maps) != 10 || l.jobs != 2 || l.submitted.Maps != 5 || l.submitted.Reduces != 3 || len(x.After()) != 0 {
 		t.Errorf("%d maps in %d jobs, the last %+v, later %v; want 5 maps and 3 reduces in each of two at once", len(l.maps), l.jobs, l.submitted, x.After())
@@ -229,7 +230,7 @@ func TestSleepTwin(t *testing.T) {
 // file that this names. Files of other lengths cost other times.
 func TestDFSIOTwin(t *testing.T) {
 	w := config.Workload{Name: "dfsioe-read", Label: "d", Profile: "small"}
-	x := must(workload.Of(w).Twin(t.Context(), config.Cache{}))
+	x := errtest.Must(workload.Of(w).Twin(t.Context(), config.Cache{}))
 	l := twin(t, w, config.Cache{}, 1)
 	if len(l.maps) != 32 || l.submitted.Reduces != 1 || x.Costs.Map.SleepMs != 150 || x.Costs.Workload != "dfsioe-read file=10485760" {
 		t.Errorf("%d maps, %+v, costs %+v; want 32 maps of 150 ms for 10 MiB each, and 1 reduce", len(l.maps), l.submitted, x.Costs)

@@ -47,7 +47,7 @@ func compareWithGolden(t *testing.T, name, got string) {
 	if *update {
 		errtest.None(t, os.WriteFile(golden, []byte(got), 0o644))
 	}
-	want := must(os.ReadFile(golden))
+	want := errtest.Must(os.ReadFile(golden))
 	if d := cmp.Diff(string(want), got); d != "" {
 		t.Errorf("job (-want +got):\n%s", d)
 	}
@@ -64,7 +64,7 @@ func TestText(t *testing.T) {
 			t.Errorf("%s: mended %v", name, log.Counts())
 		}
 		compareWithGolden(t, name, describe(job, events))
-		data := must(os.ReadFile(path))
+		data := errtest.Must(os.ReadFile(path))
 		all = append(all, data...)
 		for n := 50; n < len(data); n += 41 {
 			if job, _, err := Parse(bytes.NewReader(data[:n])); job == nil {
@@ -82,7 +82,7 @@ func TestOneFile(t *testing.T) {
 	files, _ := filepath.Glob("testdata/*.jhist")
 	var all []byte
 	for _, path := range files {
-		data := must(os.ReadFile(path))
+		data := errtest.Must(os.ReadFile(path))
 		all = append(all, data...)
 	}
 	if jobs, log := jobsOf(t, all); len(jobs) != len(files) || len(log.Counts()) != 0 {
@@ -186,7 +186,7 @@ func TestHadoopSamples(t *testing.T) {
 func TestTruncated(t *testing.T) {
 	files, _ := filepath.Glob("testdata/*.jhist")
 	for _, path := range files {
-		data := must(os.ReadFile(path))
+		data := errtest.Must(os.ReadFile(path))
 		start := len(data) - len(bytes.SplitN(data, []byte("\n"), 3)[2])
 		events := -1
 		for n := start + 1; n < len(data); n += 97 {
@@ -210,7 +210,7 @@ func TestTruncated(t *testing.T) {
 
 func TestOddFiles(t *testing.T) {
 	sample, _ := filepath.Glob("testdata/job_*_0034-*.jhist")
-	data := must(os.ReadFile(sample[0]))
+	data := errtest.Must(os.ReadFile(sample[0]))
 	lines := strings.SplitAfter(string(data), "\n")
 	head := lines[0] + lines[1]
 
@@ -317,7 +317,7 @@ func TestLevel(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	files, _ := filepath.Glob("testdata/*[tg]") // .jhist and .log
 	for _, path := range files {
-		data := must(os.ReadFile(path))
+		data := errtest.Must(os.ReadFile(path))
 		f.Add(data[:min(len(data), 4<<10)])
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -337,7 +337,7 @@ func FuzzParse(f *testing.F) {
 // BenchmarkParse reads the history of a job of 10,000 tasks.
 func BenchmarkParse(b *testing.B) {
 	files, _ := filepath.Glob("testdata/*_0034-*.jhist")
-	data := must(os.ReadFile(files[0]))
+	data := errtest.Must(os.ReadFile(files[0]))
 	lines := bytes.SplitAfter(data, []byte("\n"))
 	var big bytes.Buffer
 	big.Write(lines[0])
@@ -361,7 +361,7 @@ func BenchmarkParse(b *testing.B) {
 
 func parseFile(t *testing.T, path string) (*Job, int, *mend.Log) {
 	t.Helper()
-	f := must(os.Open(path))
+	f := errtest.Must(os.Open(path))
 	defer f.Close()
 	log := &mend.Log{}
 	job, events, err := parse(f, log)

@@ -12,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
+
+	"heddle/traces/errtest"
 )
 
 const fileSplit = "org.apache.hadoop.mapreduce.lib.input.FileSplit"
@@ -85,7 +87,7 @@ func TestStagingFiles(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			info := read(t, name+".splitmetainfo")
-			metas := must(ParseMeta(bytes.NewReader(info)))
+			metas := errtest.Must(ParseMeta(bytes.NewReader(info)))
 			if d := cmp.Diff(want.metas, metas); d != "" {
 				t.Errorf("metas (-want +got):\n%s", d)
 			}
@@ -112,7 +114,7 @@ func TestStagingFiles(t *testing.T) {
 
 func read(t testing.TB, name string) []byte {
 	t.Helper()
-	b := must(os.ReadFile("testdata/" + name))
+	b := errtest.Must(os.ReadFile("testdata/" + name))
 	return b
 }
 
@@ -183,7 +185,7 @@ func TestWriteReadMeta(t *testing.T) {
 				Length: rapid.Int64Min(0).Draw(t, "length"),
 			}
 		})).Draw(t, "metas")
-		got := must(ParseMeta(bytes.NewReader(AppendMeta(nil, want))))
+		got := errtest.Must(ParseMeta(bytes.NewReader(AppendMeta(nil, want))))
 		if d := cmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" {
 			t.Fatalf("(-written +read):\n%s", d)
 		}
@@ -193,8 +195,8 @@ func TestWriteReadMeta(t *testing.T) {
 // What Hadoop wrote with the older interface is written again byte by byte.
 func TestEncodeIsHadoops(t *testing.T) {
 	info, want := read(t, "oldapi.splitmetainfo"), read(t, "oldapi.split")
-	metas := must(ParseMeta(bytes.NewReader(info)))
-	splits := must(Parse(want, metas))
+	metas := errtest.Must(ParseMeta(bytes.NewReader(info)))
+	splits := errtest.Must(Parse(want, metas))
 	var hosts [][]string
 	for _, m := range metas {
 		hosts = append(hosts, m.Hosts)
@@ -236,7 +238,7 @@ func TestWriteReadSplits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := must(Parse(data, metas))
+		got := errtest.Must(Parse(data, metas))
 		if d := cmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" {
 			t.Fatalf("(-written +read):\n%s", d)
 		}
@@ -289,7 +291,7 @@ func FuzzParseMeta(f *testing.F) {
 		if err != nil {
 			return
 		}
-		again := must(ParseMeta(bytes.NewReader(AppendMeta(nil, metas))))
+		again := errtest.Must(ParseMeta(bytes.NewReader(AppendMeta(nil, metas))))
 		if d := cmp.Diff(metas, again); d != "" {
 			t.Fatalf("changed by writing:\n%s", d)
 		}

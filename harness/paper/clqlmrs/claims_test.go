@@ -13,6 +13,7 @@ import (
 
 	"heddle/harness/measure"
 	"heddle/harness/paper"
+	"heddle/traces/errtest"
 )
 
 // world is a made-up outcome of all simulations. The claims judge it as if it
@@ -102,7 +103,7 @@ func (w world) simulate(c paper.Case, seed uint64) (paper.Simulation, error) {
 
 func (w world) criterion(t *testing.T, p *paper.Paper, id string) paper.Criterion {
 	t.Helper()
-	r := must(p.Run(context.Background(), paper.Options{Parts: []string{id}, Seeds: 12, Workers: 2, Simulate: w.simulate}))
+	r := errtest.Must(p.Run(context.Background(), paper.Options{Parts: []string{id}, Seeds: 12, Workers: 2, Simulate: w.simulate}))
 	return criterion(r, id)
 }
 
@@ -134,7 +135,7 @@ func (w *world) change(t *testing.T, text string) {
 // TestForcedVerdicts has testdata/verdicts.txt bring claims to their verdicts, one and all to hold
 // and to be reversed. That too few seeds tell nothing is the same for any claim.
 func TestForcedVerdicts(t *testing.T) {
-	text := must(os.ReadFile("testdata/verdicts.txt"))
+	text := errtest.Must(os.ReadFile("testdata/verdicts.txt"))
 	have := map[string]bool{}
 	for line := range strings.Lines(string(text)) {
 		line, _, _ = strings.Cut(line, "#")
@@ -195,7 +196,7 @@ func growth100(t *testing.T) []paper.EffectJSON {
 	full := func(c paper.Case, seed uint64) (paper.Simulation, error) {
 		return paper.Simulation{Locality: measure.Locality{Node: 1000}}, nil
 	}
-	r := must(Paper().Run(context.Background(), paper.Options{Parts: []string{"C8"}, Seeds: 12, Simulate: full}))
+	r := errtest.Must(Paper().Run(context.Background(), paper.Options{Parts: []string{"C8"}, Seeds: 12, Simulate: full}))
 	if got := criterion(r, "C8").Verdict; got != paper.Ceiling {
 		t.Errorf("C8 where all maps are local: %s, want %s", got, paper.Ceiling)
 	}
@@ -210,7 +211,7 @@ func criterion(r *paper.Report, id string) paper.Criterion {
 // TestMeasures has the measures of a matrix be those of the five applications.
 func TestMeasures(t *testing.T) {
 	w := published()
-	m := must(Paper().Matrix(context.Background(), paper.Options{Parts: []string{"C2"}, Seeds: 12, Simulate: w.simulate}, paper.Vary{Axes: []string{"reward"}}))
+	m := errtest.Must(Paper().Matrix(context.Background(), paper.Options{Parts: []string{"C2"}, Seeds: 12, Simulate: w.simulate}, paper.Vary{Axes: []string{"reward"}}))
 	if n := len(m.Readings); n != 4 {
 		t.Errorf("%d readings of one axis, want 4", n)
 	}
@@ -218,12 +219,4 @@ func TestMeasures(t *testing.T) {
 	if want := 100 * (1 - 0.7346*(4+1.05)/5); math.Abs(float64(got[2].Value)-want) > 0.2 { // WordCount takes 1.05 times as long
 		t.Errorf("time saved %v, want about %v %%", got[2], want)
 	}
-}
-
-// must returns x, and panics with the error if there is one.
-func must[T any](x T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return x
 }

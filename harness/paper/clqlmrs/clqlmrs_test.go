@@ -15,6 +15,7 @@ import (
 	"heddle/harness/paper"
 	"heddle/harness/sched"
 	"heddle/harness/sim"
+	"heddle/traces/errtest"
 )
 
 // with returns the standard testbed with properties changed: names and values.
@@ -32,7 +33,7 @@ func with(t *testing.T, set ...string) testbed {
 
 func stages(t *testing.T, x testbed, seed uint64) []paper.Stage {
 	t.Helper()
-	list := must(x.Stages(seed))
+	list := errtest.Must(x.Stages(seed))
 	return list
 }
 
@@ -265,8 +266,8 @@ func TestCorners(t *testing.T) {
 // TestLiveExperiment has the same patience in time on the lab as in the
 // simulations: as long as so many opportunities take there.
 func TestLiveExperiment(t *testing.T) {
-	text := must(files.ReadFile("live.yaml"))
-	e := must(config.ParseExperiment("clqlmrs.yaml", text))
+	text := errtest.Must(files.ReadFile("live.yaml"))
+	e := errtest.Must(config.ParseExperiment("clqlmrs.yaml", text))
 	if e.Repeats < 5 || e.Cache.Fraction != 0.5 || len(e.Workloads) != 3 || len(e.Models) < 4 {
 		t.Errorf("%+v: want 5 repeats of 3 workloads under 4 models, half cached", e)
 	}
@@ -299,7 +300,7 @@ func TestSameVerdicts(t *testing.T) {
 	verdicts := func(seed uint64) map[string]paper.Verdict {
 		got := map[string]paper.Verdict{}
 		for _, reading := range []string{paper.AsPrinted, "repaired"} {
-			r := must(Paper().Run(context.Background(), paper.Options{Parts: []string{"C1", "C2", "C3", "C5", "C6"}, Reading: reading, Seed: seed, Seeds: 10, Workers: runtime.GOMAXPROCS(0)}))
+			r := errtest.Must(Paper().Run(context.Background(), paper.Options{Parts: []string{"C1", "C2", "C3", "C5", "C6"}, Reading: reading, Seed: seed, Seeds: 10, Workers: runtime.GOMAXPROCS(0)}))
 			for _, c := range r.Criteria {
 				got[reading+" "+c.ID] = c.Verdict
 				t.Logf("seed %d, %s: %s %s: %s", seed, reading, c.ID, c.Verdict, c.Note)

@@ -10,6 +10,7 @@ import (
 	"heddle/harness/paper/clqlmrs/model"
 	"heddle/harness/sched"
 	"heddle/harness/state"
+	"heddle/traces/errtest"
 )
 
 // upsideDown is the learner with its own table upside down: all values that it has learnt
@@ -88,7 +89,7 @@ func TestPutWrong(t *testing.T) {
 			params = sched.Params{"reward": "step", "episode": "job", "episodes": few200["clqlmrs.episodes"]}
 		}
 		p := claimedBy(x.model, params, true)
-		r := must(p.Run(t.Context(), paper.Options{Parts: []string{"C2", "C3", "C4", "C5"}, Reading: "repaired", Seed: 1, Seeds: 6, Workers: 2, Set: few200}))
+		r := errtest.Must(p.Run(t.Context(), paper.Options{Parts: []string{"C2", "C3", "C4", "C5"}, Reading: "repaired", Seed: 1, Seeds: 6, Workers: 2, Set: few200}))
 		for id, want := range x.want {
 			c := criterion(r, id)
 			if c.Verdict != want {
@@ -108,7 +109,7 @@ func TestUpsideDownAsPrinted(t *testing.T) {
 	t.Parallel()
 	judged := func(claimant, id string) paper.Criterion {
 		p := claimedBy(claimant, sched.Params{"reward": "cumulative", "episode": "wave", "episodes": few200["clqlmrs.episodes"]}, false)
-		r := must(p.Run(t.Context(), paper.Options{Parts: []string{id}, Seed: 1, Seeds: 6, Workers: 2, Set: few200}))
+		r := errtest.Must(p.Run(t.Context(), paper.Options{Parts: []string{id}, Seed: 1, Seeds: 6, Workers: 2, Set: few200}))
 		return criterion(r, id)
 	}
 	for id, byTable := range map[string]bool{"C4": true, "C5": true, "C2": false, "C3": false, "C16": false} {
@@ -153,7 +154,7 @@ func TestRoomIsABound(t *testing.T) {
 		o.Parts, o.Seeds = []string{"C2", "C5", "C6"}, 2
 	}
 	for _, x := range claimants {
-		m := must(claimedBy(x.Model, x.Params, false).Matrix(t.Context(), o, vary))
+		m := errtest.Must(claimedBy(x.Model, x.Params, false).Matrix(t.Context(), o, vary))
 		for _, r := range m.Readings {
 			for _, name := range beyond(r.Criteria) {
 				t.Errorf("%s in reading %q passes the room of %s", x.Label, r.Reading, name)
@@ -173,7 +174,7 @@ func TestRoomIsABound(t *testing.T) {
 			return list
 		}
 	}
-	r := must(p.Run(t.Context(), paper.Options{Parts: []string{"C5", "C6"}, Reading: "repaired", Seed: 1, Seeds: 2, Workers: 2, Set: few200}))
+	r := errtest.Must(p.Run(t.Context(), paper.Options{Parts: []string{"C5", "C6"}, Reading: "repaired", Seed: 1, Seeds: 2, Workers: 2, Set: few200}))
 	if len(beyond(r.Criteria)) == 0 {
 		t.Error("with half of the room, nothing passes it")
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"heddle/harness/paper"
+	"heddle/traces/errtest"
 )
 
 // TestBestOrder has the shortest job first on all slots save, where maps take equally long,
@@ -26,7 +27,7 @@ func TestBestOrder(t *testing.T) {
 		return ""
 	}
 	p.Claims, p.Parts = nil, nil
-	must(p.Run(t.Context(), paper.Options{Seed: 1, Seeds: 2, Workers: 2}))
+	errtest.Must(p.Run(t.Context(), paper.Options{Seed: 1, Seeds: 2, Workers: 2}))
 	for i, want := range waves {
 		// A wave that is not full, and maps of unequal time, make up to 14 points.
 		if math.Abs(saved[i]-want) > 14 {
@@ -56,7 +57,7 @@ func TestSetup(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		stages := must(x.(paper.Staged).Stages(7))
+		stages := errtest.Must(x.(paper.Staged).Stages(7))
 		var sizes, pools []string
 		for _, j := range stages[0].Jobs {
 			sizes, pools = append(sizes, fmt.Sprint(j.Maps)), append(pools, j.Pool)
@@ -126,7 +127,7 @@ func TestClaims(t *testing.T) {
 		{"maps of equal time", 0.8, map[string]float64{original: 100, modified: 50}, map[string]paper.Verdict{"F1": paper.Holds, "F5": paper.Holds}},
 		{"slower", 2, map[string]float64{original: 100, modified: 150, fifo: 120}, map[string]paper.Verdict{"F1": paper.Reversed, "F2": paper.Reversed, "F3": paper.Reversed, "F4": paper.Reversed, "F9": paper.Reversed, "F10": paper.Reversed, "F11": paper.Reversed}},
 	} {
-		r := must(Paper().Run(t.Context(), paper.Options{Seed: 1, Seeds: 12, Simulate: times(c.times, c.power)}))
+		r := errtest.Must(Paper().Run(t.Context(), paper.Options{Seed: 1, Seeds: 12, Simulate: times(c.times, c.power)}))
 		for _, x := range r.Criteria {
 			if want, ok := c.want[x.ID]; ok && x.Verdict != want {
 				t.Errorf("%s: %s %s, want %s: %s", c.name, x.ID, x.Verdict, want, x.Note)
@@ -144,7 +145,7 @@ func TestNoMechanismIsOriginal(t *testing.T) {
 	p := Paper()
 	p.Schedulers = append(p.Schedulers, paper.Scheduler{Label: "none", Model: "modfair", Params: changed(schedulerOf(original), "mechanisms", "")})
 	p.Parts = []paper.Part{{ID: "none", Design: "B", Schedulers: []string{original, "none"}, Rows: []paper.Row{{Is: "time"}, {Is: "local"}}}}
-	r := must(p.Run(t.Context(), paper.Options{Parts: []string{"none"}, Seed: 1, Seeds: 2, Workers: 2}))
+	r := errtest.Must(p.Run(t.Context(), paper.Options{Parts: []string{"none"}, Seed: 1, Seeds: 2, Workers: 2}))
 	rows := r.Figures[0].Rows
 	for i := 0; i < len(rows); i += 2 {
 		if fmt.Sprint(rows[i].Cells) != fmt.Sprint(rows[i+1].Cells) {

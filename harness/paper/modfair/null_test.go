@@ -14,6 +14,7 @@ import (
 	"heddle/harness/paper"
 	"heddle/harness/sim"
 	"heddle/harness/sim/draw"
+	"heddle/traces/errtest"
 )
 
 // forced has a world for verdicts that TestClaims does not force: times by scheduler,
@@ -39,7 +40,7 @@ var forced = []struct {
 // TestForced has made-up simulations force verdicts on the claims of locality, and of gains by size and experiment.
 func TestForced(t *testing.T) {
 	for _, w := range forced {
-		r := must(Paper().Run(t.Context(), paper.Options{Parts: []string{w.claim}, Seed: 1, Seeds: 12, Simulate: func(c paper.Case, seed uint64) (paper.Simulation, error) {
+		r := errtest.Must(Paper().Run(t.Context(), paper.Options{Parts: []string{w.claim}, Seed: 1, Seeds: 12, Simulate: func(c paper.Case, seed uint64) (paper.Simulation, error) {
 			x, label := c.Setting.(testbed), c.Scheduler.Label
 			if _, ok := w.local[label]; !ok && label != modified {
 				label = original
@@ -91,7 +92,7 @@ func TestJain(t *testing.T) {
 func TestArrivals(t *testing.T) {
 	for arrival, want := range map[string]string{"together": "0 0 0 0", "apart": "0 2000 4000 6000"} {
 		x := with(t, "arrival", arrival, "jobs", "4")
-		list := must(x.Stages(1))
+		list := errtest.Must(x.Stages(1))
 		var at []string
 		for _, j := range list[0].Jobs {
 			at = append(at, fmt.Sprint(j.SubmitMs))
@@ -117,7 +118,7 @@ func TestArrivals(t *testing.T) {
 		t.Errorf("mean %v, mean square %v, share above the mean %v; want 1, 2 and 1/e", sum, squares, float64(above)/n)
 	}
 	x := with(t, "arrival", "poisson", "jobs", "1000")
-	list := must(x.Stages(5))
+	list := errtest.Must(x.Stages(5))
 	jobs := list[0].Jobs
 	if !slices.IsSortedFunc(jobs, func(a, b sim.Job) int { return int(a.SubmitMs - b.SubmitMs) }) {
 		t.Error("jobs that come at random are not in order of time")
@@ -145,7 +146,7 @@ func TestNotesAreThere(t *testing.T) {
 	t.Parallel()
 	names := map[string]bool{}
 	for _, file := range []string{"modfair.go", "explain.go", "paper.yaml"} {
-		text := must(os.ReadFile(file))
+		text := errtest.Must(os.ReadFile(file))
 		for _, m := range regexp.MustCompile(`(?:Noted\("|Notes\["|is: )(\w+)["}]`).FindAllStringSubmatch(string(text), -1) {
 			names[m[1]] = !slices.Contains([]string{"time", "local", "sharedTime"}, m[1]) // these are computed
 		}
@@ -166,7 +167,7 @@ func TestNotesAreThere(t *testing.T) {
 		return []paper.Effect{{}}
 	}}}
 	p.Controls, p.Bars = nil, nil
-	must(p.Run(t.Context(), paper.Options{Parts: []string{"K"}, Seed: 1, Seeds: 2, Workers: 2}))
+	errtest.Must(p.Run(t.Context(), paper.Options{Parts: []string{"K"}, Seed: 1, Seeds: 2, Workers: 2}))
 }
 
 // TestAxesDiffer simulates each value of each axis on two seeds. The seeds differ, and an
@@ -244,18 +245,10 @@ func best(c paper.Case, seed uint64) (paper.Simulation, error) {
 
 // TestBestOfWorlds has each claim hold in the best of worlds.
 func TestBestOfWorlds(t *testing.T) {
-	r := must(Paper().Run(t.Context(), paper.Options{Seed: 1, Seeds: 12, Simulate: best}))
+	r := errtest.Must(Paper().Run(t.Context(), paper.Options{Seed: 1, Seeds: 12, Simulate: best}))
 	for _, c := range r.Criteria {
 		if c.Kind == paper.Judged && c.Verdict != paper.Holds {
 			t.Errorf("%s: %s in the best of worlds: %s", c.ID, c.Verdict, c.Note)
 		}
 	}
-}
-
-// must returns x, and panics with the error if there is one.
-func must[T any](x T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return x
 }

@@ -14,6 +14,7 @@ import (
 
 	"heddle/harness/report/browsertest"
 	"heddle/traces"
+	"heddle/traces/errtest"
 	"heddle/traces/tracefile"
 )
 
@@ -267,7 +268,7 @@ func TestTreeForScreenReaders(t *testing.T) {
 	b.selects(1, "job_7_0002", "m3")
 	b.Do(js("document.querySelector('.lanes-table').open = true"))
 	b.Until("document.querySelectorAll('.lanes-table tbody tr').length === 21")
-	tree := must(chromedp.Call(b.Ctx, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{}))
+	tree := errtest.Must(chromedp.Call(b.Ctx, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{}))
 	roles := map[string][]string{}
 	for _, n := range tree.Nodes {
 		if n.Ignored || n.Role == nil {
@@ -369,7 +370,7 @@ func TestPhoneAndPaper(t *testing.T) {
 		t.Errorf("paper is %s, and a plot on it %g pixels wide", paper, width)
 	}
 	b.Do(js("dispatchEvent(new Event('afterprint'))"))
-	pdf := must(chromedp.Run(b.Ctx, chromedp.PrintToPDF(chromedp.PDFPrintBackground())))
+	pdf := errtest.Must(chromedp.Run(b.Ctx, chromedp.PrintToPDF(chromedp.PDFPrintBackground())))
 	if len(pdf) < 10_000 {
 		t.Errorf("a print of %d bytes", len(pdf))
 	}

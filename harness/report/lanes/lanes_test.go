@@ -185,9 +185,9 @@ func TestLanesDoNotOverlap(t *testing.T) {
 // decoded reads a block as the page does.
 func decoded(t *testing.T, text string) (head, map[string][]int64) {
 	t.Helper()
-	packed := must(base64.StdEncoding.DecodeString(text))
-	z := must(gzip.NewReader(bytes.NewReader(packed)))
-	all := must(io.ReadAll(z))
+	packed := errtest.Must(base64.StdEncoding.DecodeString(text))
+	z := errtest.Must(gzip.NewReader(bytes.NewReader(packed)))
+	all := errtest.Must(io.ReadAll(z))
 	var h head
 	length := binary.LittleEndian.Uint32(all)
 	mustDo(t, json.Unmarshal(all[4:4+length], &h))
@@ -227,7 +227,7 @@ func TestBlockHasTheBars(t *testing.T) {
 // TestBlocks compares all that blocks hold of small traces with files: of faults, of marks that end, of slots for maps and
 // for reduces, where a reduce has a lane of its own though one of maps is free, and of slots beyond what memory holds.
 func TestBlocks(t *testing.T) {
-	paths := must(filepath.Glob("testdata/blocks/*.jsonl"))
+	paths := errtest.Must(filepath.Glob("testdata/blocks/*.jsonl"))
 	if len(paths) < 4 {
 		t.Fatalf("%d traces", len(paths))
 	}
@@ -240,7 +240,7 @@ func TestBlocks(t *testing.T) {
 		names := head.Columns
 		head.Columns = nil
 		var b bytes.Buffer
-		fmt.Fprintf(&b, "%s\n", must(json.MarshalIndent(head, "", " ")))
+		fmt.Fprintf(&b, "%s\n", errtest.Must(json.MarshalIndent(head, "", " ")))
 		for i, c := range names {
 			if i == 0 || names[i-1].Name != c.Name {
 				fmt.Fprintln(&b, c.Name, columns[c.Name])
@@ -321,14 +321,6 @@ func TestNothingIsTooStrange(t *testing.T) {
 			t.Errorf("seed %d: %d bars of %d attempts", seed, len(columns["from"]), head.Attempts)
 		}
 	}
-}
-
-// must returns x, and panics with the error if there is one.
-func must[T any](x T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return x
 }
 
 var mustDo = errtest.None

@@ -79,7 +79,7 @@ var jobOf = regexp.MustCompile(`Running job: (job_\d+_\d+)`)
 // history server.
 func (c *cluster) run(t *testing.T, s *synthetic.Spec, output string, inputs ...string) (*yarnclient.JobReader, error) {
 	t.Helper()
-	text := must(s.Encode())
+	text := errtest.Must(s.Encode())
 	dir := t.TempDir()
 	errtest.None(t, os.WriteFile(filepath.Join(dir, synthetic.SpecFile), text, 0o644))
 	args := []string{"--config", c.Hadoop.Conf, "jar", c.jar, "-D", fmt.Sprintf("mapreduce.job.reduces=%d", s.Reduces.Count), "-D", "mapreduce.job.name=" + t.Name()}
@@ -122,7 +122,7 @@ func (c *cluster) run(t *testing.T, s *synthetic.Spec, output string, inputs ...
 // counter returns a counter of a whole job, 0 if the job never increased it.
 func counter(t *testing.T, job *yarnclient.JobReader, group, name string) yarnclient.Counter {
 	t.Helper()
-	all := must(job.Counters(t.Context()))
+	all := errtest.Must(job.Counters(t.Context()))
 	c, _ := all.Get(group, name)
 	return c
 }
@@ -154,7 +154,7 @@ func (c *cluster) skewed(t *testing.T, in string) {
 		Maps:    synthetic.MapTasks{Count: 4, ReadBytes: synthetic.Same(1 << 20), EmitBytes: synthetic.Each([]int64{2 << 20, 2 << 20, 3 << 20, 999_999}), CPUMs: synthetic.Same(1500), MemoryBytes: synthetic.Same(64 << 20)},
 		Reduces: synthetic.ReduceTasks{Count: 3, Shares: synthetic.Each([]int64{1, 3, 12}), WriteBytes: synthetic.Each([]int64{100_000, 2_000_003, 65_536}), CPUMs: synthetic.Same(700)},
 	}
-	job := must(c.run(t, s, "skewed", in))
+	job := errtest.Must(c.run(t, s, "skewed", in))
 	const emitted = 7<<20 + 999_999
 	within(t, "MAP_OUTPUT_MATERIALIZED_BYTES", counter(t, job, "TaskCounter", "MAP_OUTPUT_MATERIALIZED_BYTES").Total, emitted, 0)
 	within(t, "MAP_OUTPUT_BYTES", counter(t, job, "TaskCounter", "MAP_OUTPUT_BYTES").Total, emitted, 1)
@@ -172,8 +172,8 @@ func (c *cluster) skewed(t *testing.T, in string) {
 		t.Fatalf("%d reduces: %v", len(tasks), err)
 	}
 	for _, task := range tasks {
-		r := must(strconv.Atoi(task.ID[strings.LastIndexByte(task.ID, '_')+1:]))
-		counters := must(job.TaskCounters(t.Context(), task.ID))
+		r := errtest.Must(strconv.Atoi(task.ID[strings.LastIndexByte(task.ID, '_')+1:]))
+		counters := errtest.Must(job.TaskCounters(t.Context(), task.ID))
 		shuffled, _ := counters.Get("TaskCounter", "REDUCE_SHUFFLE_BYTES")
 		written, _ := counters.Get("FileSystemCounter", "HDFS_BYTES_WRITTEN")
 		within(t, fmt.Sprintf("REDUCE_SHUFFLE_BYTES of reduce %d", r), shuffled.Total, s.ShuffleBytes()[r], 0)
@@ -184,7 +184,7 @@ func (c *cluster) skewed(t *testing.T, in string) {
 
 func (c *cluster) mapOnly(t *testing.T, in string) {
 	s := &synthetic.Spec{Maps: synthetic.MapTasks{Count: 4, ReadBytes: synthetic.Same(1 << 20), EmitBytes: synthetic.Each([]int64{0, 3, 70_000, 1 << 21})}}
-	job := must(c.run(t, s, "maponly", in))
+	job := errtest.Must(c.run(t, s, "maponly", in))
 	within(t, "HDFS_BYTES_WRITTEN", counter(t, job, "FileSystemCounter", "HDFS_BYTES_WRITTEN").Total, 3+70_000+1<<21, 0)
 	within(t, "HDFS_BYTES_READ", counter(t, job, "FileSystemCounter", "HDFS_BYTES_READ").Map, 4<<20, 1)
 	t.Logf("CPU_MILLISECONDS without work: %d for 4 maps, of which the program has %d", counter(t, job, "TaskCounter", "CPU_MILLISECONDS").Map, counter(t, job, "heddle", "TASK_CPU_MS").Map)
@@ -196,7 +196,7 @@ func (c *cluster) tiny(t *testing.T, in string) {
 		Maps:    synthetic.MapTasks{Count: 4, ReadBytes: synthetic.Same(1 << 20), EmitBytes: synthetic.Each([]int64{0, 20, 66, 150})},
 		Reduces: synthetic.ReduceTasks{Count: 3, WriteBytes: synthetic.Each([]int64{1, 2, 13})},
 	}
-	job := must(c.run(t, s, "tiny", in))
+	job := errtest.Must(c.run(t, s, "tiny", in))
 	// The first two maps have only the ends of segments, six bytes each.
 	want := int64(2*3*6 + 66 + 150)
 	within(t, "REDUCE_SHUFFLE_BYTES", counter(t, job, "TaskCounter", "REDUCE_SHUFFLE_BYTES").Total, want, 0)
@@ -208,7 +208,7 @@ func (c *cluster) tiny(t *testing.T, in string) {
 func (c *cluster) asleep(t *testing.T, in string) {
 	const sleepMs = 6000
 	s := &synthetic.Spec{Maps: synthetic.MapTasks{Count: 4, ReadBytes: synthetic.Same(1 << 20), SleepMs: synthetic.Same(sleepMs)}}
-	job := must(c.run(t, s, "asleep", in))
+	job := errtest.Must(c.run(t, s, "asleep", in))
 	if cpu := counter(t, job, "heddle", "TASK_CPU_MS").Map; cpu > 4*sleepMs/20 {
 		t.Errorf("4 maps used %d ms of CPU time while they slept for %d ms each", cpu, sleepMs)
 	} else {
@@ -259,7 +259,7 @@ func TestSharedInput(t *testing.T) {
 				Maps:    synthetic.MapTasks{Count: 2, ReadBytes: synthetic.Same(bytes), EmitBytes: synthetic.Same(500_000)},
 				Reduces: synthetic.ReduceTasks{Count: 1, WriteBytes: synthetic.Same(123_456)},
 			}
-			job := must(c.run(t, s, fmt.Sprintf("shared-%d", i), in[input]))
+			job := errtest.Must(c.run(t, s, fmt.Sprintf("shared-%d", i), in[input]))
 			within(t, "HDFS_BYTES_READ", counter(t, job, "FileSystemCounter", "HDFS_BYTES_READ").Map, 2*bytes, 2)
 			within(t, "REDUCE_SHUFFLE_BYTES", counter(t, job, "TaskCounter", "REDUCE_SHUFFLE_BYTES").Total, 1_000_000, 0)
 			within(t, "HDFS_BYTES_WRITTEN", counter(t, job, "FileSystemCounter", "HDFS_BYTES_WRITTEN").Total, 123_456, 0)

@@ -13,6 +13,7 @@ import (
 	"heddle/harness/measure"
 	"heddle/harness/workload/traceplan"
 	"heddle/traces"
+	"heddle/traces/errtest"
 )
 
 const mib = int64(1 << 20)
@@ -52,7 +53,7 @@ func small() []traces.Event {
 
 func onlyJob(t *testing.T, events []traces.Event, o traceplan.Options) *traceplan.Job {
 	t.Helper()
-	p := must(traceplan.New(&traces.Header{}, slices.Values(events), o))
+	p := errtest.Must(traceplan.New(&traces.Header{}, slices.Values(events), o))
 	if len(p.Jobs) != 1 {
 		t.Fatalf("%d jobs, want one", len(p.Jobs))
 	}
@@ -144,7 +145,7 @@ func TestMapping(t *testing.T) {
 		id := traces.JobID(queue)
 		events = append(events, &traces.JobSubmitted{T: traces.Time(i) * 1e9, Job: id, Queue: queue, User: "u-" + queue, Priority: int32(i), Pool: queue[:1]}, &traces.TaskScheduled{Task: traces.Task{Job: id}})
 	}
-	p := must(traceplan.New(&traces.Header{}, slices.Values(events), traceplan.Options{
+	p := errtest.Must(traceplan.New(&traces.Header{}, slices.Values(events), traceplan.Options{
 		Speed: 4, Queues: map[string]string{"prod": "gold", "*": "silver"}, Users: map[string]string{"u-dev": "joe"}, Priorities: map[string]int{"2": 9, "*": 1},
 	}))
 	var got []string

@@ -13,6 +13,7 @@ import (
 
 	"heddle/harness/workload/traceplan"
 	"heddle/traces"
+	"heddle/traces/errtest"
 )
 
 // drawn is a trace of any jobs, some of which read the same files.
@@ -59,7 +60,7 @@ func TestPlan(t *testing.T) {
 			Speed: rapid.SampledFrom([]float64{0, 0.5, 10}).Draw(t, "speed"), Scale: rapid.SampledFrom([]float64{0, 0.001, 0.3, 2}).Draw(t, "scale"),
 			MaxTasks: rapid.IntRange(0, 6).Draw(t, "maxTasks"), CPUMsPerMiB: 20,
 		}
-		p := must(traceplan.New(&traces.Header{}, slices.Values(events), o))
+		p := errtest.Must(traceplan.New(&traces.Header{}, slices.Values(events), o))
 		again, err := traceplan.New(&traces.Header{}, slices.Values(events), o)
 		if err != nil || !reflect.DeepEqual(p, again) {
 			t.Fatalf("a second plan of the same trace differs (%v)", err)
@@ -155,7 +156,7 @@ func list() (*traces.Header, []traces.Event) {
 
 func TestList(t *testing.T) {
 	h, events := list()
-	p := must(traceplan.New(h, slices.Values(events), traceplan.Options{Speed: 10, MaxTasks: 4, CPUMsPerMiB: 1, Queues: map[string]string{"*": "batch"}, Priorities: map[string]int{"0": 7}}))
+	p := errtest.Must(traceplan.New(h, slices.Values(events), traceplan.Options{Speed: 10, MaxTasks: 4, CPUMsPerMiB: 1, Queues: map[string]string{"*": "batch"}, Priorities: map[string]int{"0": 7}}))
 	a, b, c := &p.Jobs[0], &p.Jobs[1], &p.Jobs[2]
 	if a.At != 0 || b.At != time.Second || c.At != 3*time.Second {
 		t.Errorf("submitted at %v, %v, %v, want 0s, 1s, 3s", a.At, b.At, c.At)
@@ -215,7 +216,7 @@ func TestTermsInPlan(t *testing.T) {
 	terms := traces.Terms{DeadlineMs: 5000, Price: 1}
 	h, events := list()
 	events[0].(*traces.JobListed).Terms = terms
-	p := must(traceplan.New(h, slices.Values(events), traceplan.Options{Speed: 2}))
+	p := errtest.Must(traceplan.New(h, slices.Values(events), traceplan.Options{Speed: 2}))
 	for i := range p.Jobs {
 		want := traces.Terms{}
 		if i == 0 {
@@ -237,7 +238,7 @@ func TestCached(t *testing.T) {
 		&traces.BlockCached{Block: 1, Node: "n"}, &traces.BlockCached{Block: 4, Node: "n"},
 		&traces.BlockReplica{Block: 4, Node: "n", Path: "/told", OffsetBytes: 0},
 	}
-	p := must(traceplan.New(&traces.Header{}, slices.Values(events), traceplan.Options{}))
+	p := errtest.Must(traceplan.New(&traces.Header{}, slices.Values(events), traceplan.Options{}))
 	got := map[string]bool{}
 	for _, f := range p.Files {
 		got[f.From] = f.Cached

@@ -23,7 +23,7 @@ func planOf(t *testing.T, path string, o traceplan.Options) *traceplan.Plan {
 	}
 	defer r.Close()
 	h := r.Header()
-	p := must(traceplan.New(&h, r.All(), o))
+	p := errtest.Must(traceplan.New(&h, r.All(), o))
 	errtest.None(t, r.Err())
 	return p
 }

@@ -10,6 +10,7 @@ import (
 	"heddle/harness/sched"
 	"heddle/harness/sched/schedtest"
 	"heddle/harness/state"
+	"heddle/traces/errtest"
 )
 
 // setup is a cluster in two racks, by turns, and a job whose blocks lie at random.
@@ -96,7 +97,7 @@ func mustNew(tb testing.TB, name string, p sched.Params) sched.Model {
 	if name == Info.Name {
 		make = Info.New
 	}
-	m := must(make(p))
+	m := errtest.Must(make(p))
 	return m
 }
 
@@ -265,7 +266,7 @@ func TestPlanIsFollowed(t *testing.T) {
 			spec.Replicas.Add(a, (a+1)%4)
 			spec.Cached.Add(a)
 		}
-		id = must(s.Submit(&spec))
+		id = errtest.Must(s.Submit(&spec))
 		m := mustNew(t, "clqlmrs", sched.Params{"episodes": "500"})
 		plan, ok := m.(sched.JobPlanner).PlanJob(v, id)
 		if !ok {
@@ -321,13 +322,13 @@ var slot = state.Resource{MemoryMB: 512, VCores: 1}
 
 func addNode(tb testing.TB, s *state.State, n, rack int, size state.Resource) {
 	tb.Helper()
-	must(s.AddNode(fmt.Sprint("n", n), fmt.Sprint("rack", rack), size))
+	errtest.Must(s.AddNode(fmt.Sprint("n", n), fmt.Sprint("rack", rack), size))
 }
 
 // submit submits a job and asks for its maps.
 func submit(tb testing.TB, s *state.State, spec *state.JobSpec) state.JobID {
 	tb.Helper()
-	id := must(s.Submit(spec))
+	id := errtest.Must(s.Submit(spec))
 	s.Ask(id, state.Map, spec.Maps)
 	return id
 }

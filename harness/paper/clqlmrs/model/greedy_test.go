@@ -7,6 +7,7 @@ import (
 	"heddle/harness/sched"
 	"heddle/harness/sched/schedtest"
 	"heddle/harness/state"
+	"heddle/traces/errtest"
 )
 
 func TestGreedy(t *testing.T) { schedtest.Check(t, GreedyInfo) }
@@ -41,7 +42,7 @@ func TestGreedyFirst(t *testing.T) {
 // TestCancelledDecision has a decision that was cancelled leave no trace in the state, be
 // it the last one or one before, and one that was confirmed stay.
 func TestCancelledDecision(t *testing.T) {
-	m := must(Info.New(nil))
+	m := errtest.Must(Info.New(nil))
 	x := setup{nodes: 4, slots: 1, maps: 4, replicas: 2, cached: 1}
 	s, id := x.make(t, 3)
 	v, l := s.View(), m.(*cacheLearner)
@@ -54,7 +55,7 @@ func TestCancelledDecision(t *testing.T) {
 	for n := range 3 {
 		made = m.Round(v, []state.NodeID{state.NodeID(n)}, made)
 		after = append(after, l.lesson(v, id).state)
-		must(s.Reserve(id, state.Map, made[n].Task, made[n].Node))
+		errtest.Must(s.Reserve(id, state.Map, made[n].Task, made[n].Node))
 	}
 	tell(sched.Cancelled, made[2])
 	if got := l.lesson(v, id).state; got != after[1] {

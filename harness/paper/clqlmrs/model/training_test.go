@@ -84,7 +84,7 @@ func TestOutgrown(t *testing.T) {
 	v := s.View()
 	m.Round(v, []state.NodeID{0}, nil)
 	before := m.(sched.Warmup).Training(id)
-	n := must(s.AddNode("late", "rack0", state.Resource{MemoryMB: 1024, VCores: 8}))
+	n := errtest.Must(s.AddNode("late", "rack0", state.Resource{MemoryMB: 1024, VCores: 8}))
 	for _, late := range []bool{false, true} {
 		s.SetLateBinding(late)
 		if out := m.Round(v, []state.NodeID{n}, nil); len(out) != 1 || out[0].Node != n {
@@ -104,7 +104,7 @@ func TestWarmup(t *testing.T) {
 		s, id := x.make(t, 1)
 		v := s.View()
 		saved := func(m sched.Model) string {
-			data := must(m.(sched.Memory).SaveJob(v, id))
+			data := errtest.Must(m.(sched.Memory).SaveJob(v, id))
 			return string(data)
 		}
 		lazy := mustNew(t, "clqlmrs", p)
@@ -114,7 +114,7 @@ func TestWarmup(t *testing.T) {
 		if _, err := m.(sched.Memory).SaveJob(v, id); err == nil {
 			t.Error("saved before it was trained")
 		}
-		study := must(w.Study(v, id))
+		study := errtest.Must(w.Study(v, id))
 		asked := 0
 		if keep := study(func() bool { asked++; return asked < 2 }); keep != nil || asked != 2 || w.Training(id) != nil {
 			t.Errorf("%v: stopped half way: asked %d times, %v", p, asked, w.Training(id))
@@ -215,8 +215,8 @@ func FuzzLoadJob(f *testing.F) {
 	s, id := x.make(f, 1)
 	m := mustNew(f, "clqlmrs", sched.Params{"episodes": "3"}).(*cacheLearner)
 	mustDo(f, sched.Train(m, s.View(), id))
-	data := must(m.SaveJob(s.View(), id))
-	learnt := must(unseal(m.Name(), m.params(), data))
+	data := errtest.Must(m.SaveJob(s.View(), id))
+	learnt := errtest.Must(unseal(m.Name(), m.params(), data))
 	f.Add(learnt)
 	f.Add(learnt[:len(learnt)-8])
 	f.Add([]byte{})
@@ -312,14 +312,6 @@ func TestFollow(t *testing.T) {
 	if list, err := longest.(sched.Course).Follow(uniform.View(), all, []int{10, 20}); err != nil || len(list) != 2 {
 		t.Errorf("nothing to learn: %d lessons, error %v, want 2", len(list), err)
 	}
-}
-
-// must returns x, and panics with the error if there is one.
-func must[T any](x T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return x
 }
 
 var mustDo = errtest.None
