@@ -27,6 +27,7 @@ import (
 
 	"heddle/harness/lab"
 	"heddle/traces"
+	"heddle/traces/errtest"
 	"heddle/traces/printable"
 	"heddle/traces/tracefile"
 )
@@ -399,9 +400,7 @@ func TestJSON(t *testing.T) {
 			if err := dec.Decode(&value); err != nil {
 				t.Fatalf("%v in %s", err, out)
 			}
-			if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-				t.Errorf("more than one value: %v", err)
-			}
+			errtest.Is(t, errtest.Of(dec.Token()), io.EOF)
 			typed := regexp.MustCompile(`^[a-z][a-zA-Z0-9]*$`)
 			for key := range keys(value) {
 				if !typed.MatchString(key) {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"heddle/traces/errtest"
 )
 
 const hadoopIO = "org.apache.hadoop.io."
@@ -174,7 +176,5 @@ func TestCheckCannotSay(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	write(t, in, texts("a", "b"), 0o644)
-	if _, err := r.Check(ctx, "t1", Counters{}); !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v; want context.Canceled", err)
-	}
+	errtest.Is(t, errOf(r.Check(ctx, "t1", Counters{})), context.Canceled)
 }

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"heddle/traces/errtest"
 )
 
 // shell is a client that runs a piece of shell.
@@ -87,9 +89,7 @@ func TestClientDoesNotStart(t *testing.T) {
 	if err := c.run(ctx); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "not started") {
 		t.Errorf("error %v; want context.Canceled", err)
 	}
-	if _, err := os.Stat(c.log); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("stat of the log: %v; want none", err)
-	}
+	errtest.Is(t, errOf(os.Stat(c.log)), os.ErrNotExist)
 	c = shell(t, "")
 	c.argv = []string{"/does/not/exist"}
 	if err := c.run(context.Background()); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "start exist") {

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"heddle/traces/errtest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files in testdata")
@@ -126,9 +128,7 @@ func TestPrepareLeavesNoMarkerOfHalfMadeData(t *testing.T) {
 			r := newRunner(t, env, Spec{Workload: "sort", SizeBytes: 1000})
 			_, err := r.Prepare(context.Background(), "t1")
 			wantError(t, err, tt.want)
-			if _, err := r.env.FS.Stat(r.markerPath()); !errors.Is(err, os.ErrNotExist) {
-				t.Errorf("stat of the marker: %v; want none", err)
-			}
+			errtest.Is(t, errOf(r.env.FS.Stat(r.markerPath())), os.ErrNotExist)
 		})
 	}
 }
@@ -150,9 +150,7 @@ func TestRun(t *testing.T) {
 	if report, err := r.Run(ctx, "t1", Setting{"mapreduce.map.node-label-expression", "s00 & <s01>"}); err != nil || report != "" {
 		t.Fatalf("report %q, %v; want no report without a checkout", report, err)
 	}
-	if _, err := r.env.FS.Stat(r.outputPath("t1") + "/old"); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("stat of the earlier output: %v; want it gone", err)
-	}
+	errtest.Is(t, errOf(r.env.FS.Stat(r.outputPath("t1")+"/old")), os.ErrNotExist)
 	site := must(os.ReadFile(filepath.Join(env.RunDir, "t1", "conf", "mapred-site.xml")))
 	for _, want := range []string{"<name>mapreduce.job.tags</name><value>t1</value>", "<value>s00 &amp; &lt;s01&gt;</value>"} {
 		if !strings.Contains(string(site), want) {

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"heddle/traces/errtest"
 )
 
 // hiveEnv is an Env with a folder that looks like Hive's.
@@ -242,9 +244,7 @@ func TestCheckQuery(t *testing.T) {
 			r := newRunner(t, env, Spec{Workload: query, Visits: 2000, Pages: 200, Maps: 2, Reduces: 1})
 			must(r.Prepare(t.Context(), "t1"))
 			must(r.Run(t.Context(), "t1"))
-			if _, err := r.Check(t.Context(), "t1", Counters{}); !errors.Is(err, ErrInvalidOutput) {
-				t.Errorf("there is no result: error %v", err)
-			}
+			errtest.Is(t, errOf(r.Check(t.Context(), "t1", Counters{})), ErrInvalidOutput)
 			rows := resultRows(t, r)
 			output := filepath.Join(string(h.fs), r.outputPath("t1"), queries[query].table, "000000_0")
 			write(t, output, table(t, rows), 0o644)
@@ -253,9 +253,7 @@ func TestCheckQuery(t *testing.T) {
 				t.Errorf("%q, %v; want rows compared", k, err)
 			}
 			write(t, output, table(t, rows[1:]), 0o644)
-			if _, err := r.Check(t.Context(), "t1", Counters{}); !errors.Is(err, ErrInvalidOutput) {
-				t.Errorf("row missing: error %v; want ErrInvalidOutput", err)
-			}
+			errtest.Is(t, errOf(r.Check(t.Context(), "t1", Counters{})), ErrInvalidOutput)
 		})
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"heddle/traces/errtest"
 )
 
 // withTests adds to a fake Hadoop the jar with the tests of its MapReduce client.
@@ -61,9 +63,7 @@ func TestNewWithoutTheJarOfTests(t *testing.T) {
 	env := h.env(t)
 	wantError(t, errOf(New(env, spec)), "/share/hadoop/mapreduce/hadoop-mapreduce-client-jobclient-*-tests.jar; want one")
 	env.Tests = filepath.Join(h.home, "other.jar")
-	if _, err := New(env, spec); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("error %v; want one that the given jar is missing", err)
-	}
+	errtest.Is(t, errOf(New(env, spec)), os.ErrNotExist)
 	write(t, env.Tests, "", 0o644)
 	if _, err := New(env, spec); err != nil {
 		t.Error(err)

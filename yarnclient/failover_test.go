@@ -13,6 +13,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"heddle/traces/errtest"
 )
 
 // pair is ResourceManagers in high availability, by host name.
@@ -184,9 +186,7 @@ func TestWaitActive(t *testing.T) {
 		}
 	})
 	rm := fixtureRM(t, "3.4.2/html-nn.http")
-	if _, err := rm.WaitActive(bg, 0); !errors.Is(err, ErrNotRest) {
-		t.Errorf("at a NameNode: %v, want ErrNotRest at once", err)
-	}
+	errtest.Is(t, errtest.Of(rm.WaitActive(bg, 0)), ErrNotRest)
 }
 
 // TestMasterGone tells the proxy's redirects and its page apart.

@@ -63,9 +63,7 @@ func TestLabReads(t *testing.T) {
 	if v, err := rm.Conf(ctx, "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms"); err != nil || v == "" {
 		t.Errorf("conf: %q, %v", v, err)
 	}
-	if _, err := rm.Conf(ctx, "heddle.no.such.property"); !errors.Is(err, yarnclient.ErrNotFound) {
-		t.Errorf("unset property: %v, want ErrNotFound", err)
-	}
+	errtest.Is(t, errtest.Of(rm.Conf(ctx, "heddle.no.such.property")), yarnclient.ErrNotFound)
 	beans, err := rm.JMX(ctx, "Hadoop:service=ResourceManager,name=ClusterMetrics")
 	if err != nil || len(beans) != 1 || beans[0]["NumActiveNMs"] == nil {
 		t.Errorf("jmx: %v, %v", beans, err)
@@ -109,9 +107,7 @@ func TestLabRefuses(t *testing.T) {
 			t.Errorf("%s: %v, want a RemoteError of status 400", what, err)
 		}
 	}
-	if err := rm.SetNodeResource(ctx, "nohost:45454", nodes[0].Total); !errors.Is(err, yarnclient.ErrNotFound) {
-		t.Errorf("resource of an unknown node: %v, want ErrNotFound", err)
-	}
+	errtest.Is(t, rm.SetNodeResource(ctx, "nohost:45454", nodes[0].Total), yarnclient.ErrNotFound)
 }
 
 // startJob submits a job whose two maps run until they are killed, and waits
@@ -228,7 +224,5 @@ func TestLabHistory(t *testing.T) {
 	if maps != launched.Total {
 		t.Errorf("%s: %d map attempts, its counters say %d", job.ID, maps, launched.Total)
 	}
-	if _, err := h.Job("job_1_0001").Job(ctx); !errors.Is(err, yarnclient.ErrNotFound) {
-		t.Errorf("unknown job: %v, want ErrNotFound", err)
-	}
+	errtest.Is(t, errtest.Of(h.Job("job_1_0001").Job(ctx)), yarnclient.ErrNotFound)
 }

@@ -19,6 +19,7 @@ import (
 
 	"heddle/collectors/hdfs/internal/hdfspb"
 	"heddle/collectors/hdfs/ipc"
+	"heddle/traces/errtest"
 )
 
 const (
@@ -177,9 +178,7 @@ func TestCancelOneCall(t *testing.T) {
 		defer cancel()
 		var group sync.WaitGroup
 		group.Go(func() {
-			if _, err := c.Stat(impatient, "/f"); !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("error %v, want the context's", err)
-			}
+			errtest.Is(t, errOf(c.Stat(impatient, "/f")), context.DeadlineExceeded)
 		})
 		group.Go(func() {
 			if _, err := c.Stat(t.Context(), "/f"); err != nil {
@@ -223,16 +222,12 @@ func TestClose(t *testing.T) {
 		c := fakeCluster{"a:1": nn}.client(t, "a:1")
 		var group sync.WaitGroup
 		group.Go(func() {
-			if _, err := c.Stat(t.Context(), "/f"); !errors.Is(err, net.ErrClosed) {
-				t.Errorf("call under way: error %v, want net.ErrClosed", err)
-			}
+			errtest.Is(t, errOf(c.Stat(t.Context(), "/f")), net.ErrClosed)
 		})
 		synctest.Wait()
 		c.Close()
 		group.Wait()
-		if _, err := c.Stat(t.Context(), "/f"); !errors.Is(err, net.ErrClosed) {
-			t.Errorf("call afterwards: error %v, want net.ErrClosed", err)
-		}
+		errtest.Is(t, errOf(c.Stat(t.Context(), "/f")), net.ErrClosed)
 	})
 }
 

@@ -24,6 +24,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"heddle/harness/lab/labtest"
+	"heddle/traces/errtest"
 )
 
 // labClient returns a client of the shared lab's NameNode, or of the one that
@@ -76,9 +77,7 @@ func TestLabFiles(t *testing.T) {
 	}
 
 	cut := io.MultiReader(bytes.NewReader(make([]byte, 100_000)), iotest.ErrReader(io.ErrUnexpectedEOF))
-	if err := c.WriteFile(t.Context(), name, cut, WriteOptions{BlockSize: 65536}); !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Errorf("writing from a source that breaks off: %v", err)
-	}
+	errtest.Is(t, c.WriteFile(t.Context(), name, cut, WriteOptions{BlockSize: 65536}), io.ErrUnexpectedEOF)
 	files := must(c.Files(t.Context()))
 	if entries, err := files.ReadDir(path.Dir(name)); err != nil || len(entries) != 1 || entries[0].Size() != 0 {
 		t.Errorf("it left %v, %v; want the file as it was", entries, err)
@@ -95,33 +94,21 @@ func TestLabFiles(t *testing.T) {
 	if f, err := c.Stat(t.Context(), name); err != nil || f.Replication != 1 {
 		t.Errorf("replication %d, %v; want 1", f.Replication, err)
 	}
-	if _, err := c.Stat(t.Context(), name+"x"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("stat of a missing file: %v", err)
-	}
-	if err := c.SetModified(t.Context(), name+"x", modified); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("times of a missing file: %v", err)
-	}
-	if err := c.SetReplication(t.Context(), name+"x", 1); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("replication of a missing file: %v", err)
-	}
+	errtest.Is(t, errOf(c.Stat(t.Context(), name+"x")), fs.ErrNotExist)
+	errtest.Is(t, c.SetModified(t.Context(), name+"x", modified), fs.ErrNotExist)
+	errtest.Is(t, c.SetReplication(t.Context(), name+"x", 1), fs.ErrNotExist)
 
 	folder := path.Dir(name)
 	if err := c.Rename(t.Context(), name, folder+"/g"); err != nil {
 		t.Error(err)
 	}
-	if err := c.Rename(t.Context(), name, folder+"/h"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("rename of a missing file: %v", err)
-	}
+	errtest.Is(t, c.Rename(t.Context(), name, folder+"/h"), fs.ErrNotExist)
 	mustDo(t, c.WriteFile(t.Context(), name, strings.NewReader(""), WriteOptions{}))
-	if err := c.Rename(t.Context(), name, folder+"/g"); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("rename to a file that is there: %v", err)
-	}
+	errtest.Is(t, c.Rename(t.Context(), name, folder+"/g"), fs.ErrExist)
 	if names, err := c.Names(t.Context(), folder); err != nil || !slices.Equal(names, []string{"f", "g"}) {
 		t.Errorf("names %v, %v; want f and g", names, err)
 	}
-	if _, err := c.Names(t.Context(), folder+"/no"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("names in a missing folder: %v", err)
-	}
+	errtest.Is(t, errOf(c.Names(t.Context(), folder+"/no")), fs.ErrNotExist)
 }
 
 // What is cached where, through a directive's life, agrees with what the
@@ -132,15 +119,11 @@ func TestLabCache(t *testing.T) {
 	pool := CachePool{Name: "heddle-test-" + strconv.FormatInt(time.Now().UnixNano(), 36), Mode: 0o750, Limit: 8 << 20}
 	mustDo(t, c.AddCachePool(t.Context(), pool))
 	t.Cleanup(func() { c.RemoveCachePool(context.Background(), pool.Name) })
-	if err := c.AddCachePool(t.Context(), pool); !errors.Is(err, fs.ErrInvalid) {
-		t.Errorf("adding a pool twice: %v, want fs.ErrInvalid", err)
-	}
+	errtest.Is(t, c.AddCachePool(t.Context(), pool), fs.ErrInvalid)
 	name := dir + "/f"
 	mustDo(t, c.WriteFile(t.Context(), name, bytes.NewReader(make([]byte, 600_000)), WriteOptions{BlockSize: 262144, Replication: 2}))
 
-	if _, err := c.AddCacheDirective(t.Context(), CacheDirective{Path: name, Pool: "no-such-pool"}); !errors.Is(err, fs.ErrInvalid) {
-		t.Errorf("directive in no pool: %v, want fs.ErrInvalid", err)
-	}
+	errtest.Is(t, errOf(c.AddCacheDirective(t.Context(), CacheDirective{Path: name, Pool: "no-such-pool"})), fs.ErrInvalid)
 	until := time.Now().Add(time.Hour)
 	must(c.AddCacheDirective(t.Context(), CacheDirective{Path: name, Pool: pool.Name, Replicas: 2, Expires: until}))
 	untilCached(t, c, name, 2)

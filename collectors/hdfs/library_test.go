@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"heddle/traces/errtest"
 )
 
 // TestFilesEndWithTheirContext: whatever the library waits for, it gives up at once
@@ -124,13 +126,9 @@ func TestFilesOfOneContext(t *testing.T) {
 		t.Errorf("clients %p %p of one context, %p of another, %p %p of none", first, same, other, endless, endlessToo)
 	}
 	stop()
-	if _, err := client.Files(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("after the context's end: %v", err)
-	}
+	errtest.Is(t, errOf(client.Files(ctx)), context.Canceled)
 	if err := client.Close(); err != nil || len(client.files) > 0 { // waits for all of them
 		t.Errorf("error %v, %d clients left", err, len(client.files))
 	}
-	if _, err := client.Files(t.Context()); !errors.Is(err, net.ErrClosed) {
-		t.Errorf("after Close: %v", err)
-	}
+	errtest.Is(t, errOf(client.Files(t.Context())), net.ErrClosed)
 }

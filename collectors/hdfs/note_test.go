@@ -2,7 +2,6 @@ package hdfs
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"heddle/collectors/hdfs/internal/hdfspb"
+	"heddle/traces/errtest"
 )
 
 // namespace is what two NameNodes of one cluster have in common: files, and the
@@ -147,9 +147,7 @@ func TestNotes(t *testing.T) {
 	c := fakeCluster{"a:1": active(n.answer)}.client(t, "a:1")
 	ctx := t.Context()
 	mustDo(t, c.CreateNote(ctx, "/n", []byte("first"), 0o600))
-	if err := c.CreateNote(ctx, "/n", []byte("second"), 0o600); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("a second note of the name: error %v, want ErrExist", err)
-	}
+	errtest.Is(t, c.CreateNote(ctx, "/n", []byte("second"), 0o600), fs.ErrExist)
 	if got, err := c.Note(ctx, "/n"); string(got) != "first" || err != nil {
 		t.Errorf("the note is %q, %v, want that of the first", got, err)
 	}
@@ -157,16 +155,10 @@ func TestNotes(t *testing.T) {
 	if got, err := c.Note(ctx, "/empty"); got != nil || err != nil {
 		t.Errorf("an empty note is %q, %v", got, err)
 	}
-	if _, err := c.Note(ctx, "/none"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("no note: error %v, want ErrNotExist", err)
-	}
-	if err := c.CreateNote(ctx, "/long", make([]byte, NoteMost+1), 0o600); !errors.Is(err, ErrNoNote) {
-		t.Errorf("a note that is too long: error %v, want ErrNoNote", err)
-	}
+	errtest.Is(t, errOf(c.Note(ctx, "/none")), fs.ErrNotExist)
+	errtest.Is(t, c.CreateNote(ctx, "/long", make([]byte, NoteMost+1), 0o600), ErrNoNote)
 	n.refuses = fakeReply{class: "java.io.IOException", text: "XAttrs are disabled by dfs.namenode.xattrs.enabled"}
-	if err := c.CreateNote(ctx, "/off", []byte("x"), 0o600); !errors.Is(err, ErrNoNote) {
-		t.Errorf("a NameNode without attributes: error %v, want ErrNoNote", err)
-	}
+	errtest.Is(t, c.CreateNote(ctx, "/off", []byte("x"), 0o600), ErrNoNote)
 	if _, there := n.notes["/off"]; there {
 		t.Error("what is no note is left")
 	}

@@ -2,7 +2,6 @@ package yarn
 
 import (
 	"bytes"
-	"errors"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -34,9 +33,7 @@ func TestConfRefusesWhatXMLCannotHave(t *testing.T) {
 }
 
 func TestNoProperty(t *testing.T) {
-	if _, err := ParseConf(strings.NewReader("<configuration></configuration>")); !errors.Is(err, ErrNoProperty) {
-		t.Errorf("error %v, want ErrNoProperty", err)
-	}
+	errtest.Is(t, errtest.Of(ParseConf(strings.NewReader("<configuration></configuration>"))), ErrNoProperty)
 }
 
 func TestExpand(t *testing.T) {

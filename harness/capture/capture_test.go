@@ -27,6 +27,7 @@ import (
 	"heddle/harness/measure"
 	"heddle/harness/watch"
 	"heddle/traces"
+	"heddle/traces/errtest"
 	"heddle/traces/tracefile"
 	"heddle/yarnclient"
 	"heddle/yarnclient/yarntest"
@@ -282,9 +283,7 @@ func TestWithoutHistory(t *testing.T) {
 		<-time.After(time.Second)
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		defer cancel()
-		if err := s.Wait(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("waited: %v; want that a job still runs", err)
-		}
+		errtest.Is(t, s.Wait(ctx), context.DeadlineExceeded)
 		got := c.stop(ctx, s)
 		if n := len(of[*traces.JobSubmitted](got.events)); n != 3 {
 			t.Errorf("%d jobs submitted, want 3", n)
@@ -421,9 +420,7 @@ func TestKilled(t *testing.T) {
 		if p := of[*traces.JobPredicted](got.events); len(p) != 1 || p[0].Job != ended {
 			t.Errorf("predictions %+v: want that of the job whose history is there", p)
 		}
-		if _, err := Repair(filepath.Join(c.folder.Name(), PartFile), to); !errors.Is(err, os.ErrExist) {
-			t.Errorf("repaired to a file that is there: %v", err)
-		}
+		errtest.Is(t, errtest.Of(Repair(filepath.Join(c.folder.Name(), PartFile), to)), os.ErrExist)
 		if _, err := Repair(to, to+"2"); err != nil {
 			t.Errorf("repair of a trace that is none's part: %v", err)
 		}
@@ -488,9 +485,7 @@ func TestStartFails(t *testing.T) {
 		}
 		c.SetHA("ACTIVE", "")
 		c.must(c.folder.WriteFile(PartFile, nil, 0o600))
-		if _, err := Start(t.Context(), c.watch, Options{Folder: c.folder}); !errors.Is(err, os.ErrExist) {
-			t.Errorf("in a folder that has a part: %v", err)
-		}
+		errtest.Is(t, errtest.Of(Start(t.Context(), c.watch, Options{Folder: c.folder})), os.ErrExist)
 	})
 }
 
@@ -539,9 +534,7 @@ func TestForgotten(t *testing.T) {
 		c.Forget(appOf(lost))
 		ctx, cancel := context.WithTimeout(t.Context(), lostAfter-time.Second)
 		defer cancel()
-		if err := s.Wait(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("waited: %v; want that the job is not given up yet", err)
-		}
+		errtest.Is(t, s.Wait(ctx), context.DeadlineExceeded)
 		began := time.Now()
 		c.must(s.Wait(t.Context()))
 		if took := time.Since(began); took > 2*time.Second {
@@ -686,9 +679,7 @@ func TestCannotWrite(t *testing.T) {
 		<-time.After(time.Second)
 		c.must(os.RemoveAll(filepath.Join(c.folder.Name(), jobsFolder)))
 		c.waitForOutcome(s, job)
-		if _, err := s.Stop(t.Context()); err == nil || !strings.Contains(err.Error(), string(job)) {
-			t.Errorf("stopped: %v; want that the job's events could not be kept", err)
-		}
+		errtest.Has(t, errtest.Of(s.Stop(t.Context())), string(job))
 	})
 }
 
@@ -717,9 +708,7 @@ func TestRecover(t *testing.T) {
 				t.Errorf("%v: a level that nobody has seen", e)
 			}
 		}
-		if err := r.recover(t.Context(), c.watch, []string{"job_1_0001"}); err == nil || !strings.Contains(err.Error(), "job_1_0001") {
-			t.Errorf("a job that nobody knows: %v", err)
-		}
+		errtest.Has(t, r.recover(t.Context(), c.watch, []string{"job_1_0001"}), "job_1_0001")
 		lost := c.submit(yarntest.Job{Name: "lost"}, "r1n1")
 		<-time.After(10 * time.Second)
 		if err := r.recover(t.Context(), c.watch, []string{string(lost)}); err == nil {

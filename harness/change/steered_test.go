@@ -17,6 +17,7 @@ import (
 	"heddle/harness/lease"
 	"heddle/harness/lease/leasetest"
 	"heddle/harness/require"
+	"heddle/traces/errtest"
 	"heddle/yarnclient"
 	"heddle/yarnclient/yarntest"
 )
@@ -70,9 +71,7 @@ func TestCutOffHolderStops(t *testing.T) {
 				if err := context.Cause(h.Context()); !errors.Is(err, lease.ErrLost) || !errors.Is(h.Lost(), lease.ErrLost) {
 					t.Errorf("the cause is %v", err)
 				}
-				if err := h.ReplaceLabels(t.Context(), map[string]string{node1: "idle"}); !errors.Is(err, lease.ErrLost) {
-					t.Errorf("changes labels after it was lost: %v", err)
-				}
+				errtest.Is(t, h.ReplaceLabels(t.Context(), map[string]string{node1: "idle"}), lease.ErrLost)
 				if d := <-restored; d < stopLimit+5*time.Second {
 					t.Errorf("taken over %v after the cut, when a call may be under way", d)
 				}

@@ -21,6 +21,7 @@ import (
 	"heddle/harness/config"
 	"heddle/harness/results"
 	"heddle/harness/workload"
+	"heddle/traces/errtest"
 )
 
 // fakeCache is a NameNode whose one DataNode caches a file per second, as far
@@ -261,10 +262,7 @@ func TestCacheInterrupted(t *testing.T) {
 		f.stuck = "/in/part-00000"
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
-		_, err := cacheInput(ctx, f, f, workload.Input{Path: "/in"}, config.Cache{Fraction: 1, Replicas: 1}, time.Hour, quiet)
-		if !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("%v, want the end of the context", err)
-		}
+		errtest.Is(t, errOf(cacheInput(ctx, f, f, workload.Input{Path: "/in"}, config.Cache{Fraction: 1, Replicas: 1}, time.Hour, quiet)), context.DeadlineExceeded)
 		if len(f.pools)+len(f.directives) > 0 {
 			t.Errorf("left %v, %v", f.pools, f.directives)
 		}

@@ -17,6 +17,7 @@ import (
 	"heddle/harness/lab/labtest"
 	"heddle/harness/runs"
 	"heddle/traces"
+	"heddle/traces/errtest"
 	"heddle/traces/tracefile"
 )
 
@@ -88,12 +89,8 @@ func TestKilledInMidTrial(t *testing.T) {
 		if m := run.Manifest(); m.State != runs.Finished {
 			t.Errorf("the run is %s", m.State)
 		}
-		if _, err := os.Stat(filepath.Join(trial, capture.PartFile)); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("the finished trial has a part: %v", err)
-		}
-		if _, err := os.Stat(trial + ".partial.before"); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("what the kill left, once the trial is done: %v; want it gone", err)
-		}
+		errtest.Is(t, errOf(os.Stat(filepath.Join(trial, capture.PartFile))), os.ErrNotExist)
+		errtest.Is(t, errOf(os.Stat(trial+".partial.before")), os.ErrNotExist)
 	}
 }
 

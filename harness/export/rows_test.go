@@ -188,9 +188,7 @@ func TestSeveralRuns(t *testing.T) {
 		}
 	}
 	before := errtest.Must(os.ReadFile(there))
-	if _, err := Write(open(t, lab), Jobs, there); !errors.Is(err, os.ErrExist) {
-		t.Errorf("a file that is there: error %v", err)
-	}
+	errtest.Is(t, errtest.Of(Write(open(t, lab), Jobs, there)), os.ErrExist)
 	if after, _ := os.ReadFile(there); string(after) != string(before) {
 		t.Error("a file that was there is another now")
 	}

@@ -142,9 +142,7 @@ func TestNothingInherited(t *testing.T) {
 
 // TestOutOfTurn: a model that was not started, or has ended, fails and decides nothing.
 func TestOutOfTurn(t *testing.T) {
-	if _, err := external.New(external.Options{}); err == nil || !strings.Contains(err.Error(), "no command; say which program decides") {
-		t.Errorf("without a command: %v", err)
-	}
+	errtest.Has(t, errtest.Of(external.New(external.Options{})), "no command; say which program decides")
 	m := errtest.Must(external.New(external.Options{Command: []string{"sh", "-c", hello + "read l"}}))
 	mustDo(t, m.Start())
 	if err := m.Close(); err != nil {

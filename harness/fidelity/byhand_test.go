@@ -16,6 +16,7 @@ import (
 	"heddle/harness/results"
 	"heddle/harness/runs"
 	"heddle/traces"
+	"heddle/traces/errtest"
 	"heddle/traces/tracefile"
 )
 
@@ -215,9 +216,7 @@ func TestLeftOut(t *testing.T) {
 	}) {
 		t.Errorf("%d and %d trials, warnings %q: want the failed one left out", r.Own[0].Runs, r.Own[1].Runs, r.Warnings)
 	}
-	if _, err := Of(dir, Options{Seeds: 1}); !errors.Is(err, runs.ErrDamaged) {
-		t.Errorf("a trace that is not the recorded one: error %v", err)
-	}
+	errtest.Is(t, errtest.Of(Of(dir, Options{Seeds: 1})), runs.ErrDamaged)
 	run := must(results.Open("testdata/run", false))
 	run.Trials[2].Figures = &measure.Figures{}
 	if _, err := OfRun(run, Options{Seeds: 1}); !errors.Is(err, ErrNothing) || !strings.Contains(err.Error(), "--traces") {

@@ -3,13 +3,14 @@ package fidelity
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"heddle/traces/errtest"
 )
 
 func TestOfLabRun(t *testing.T) {
@@ -72,9 +73,7 @@ func TestOneRepeat(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustDo(t, os.WriteFile(path, data, 0o644))
-	if _, err := Of(dir, Options{}); !errors.Is(err, ErrNothing) {
-		t.Errorf("error %v, want %v", err, ErrNothing)
-	}
+	errtest.Is(t, errtest.Of(Of(dir, Options{})), ErrNothing)
 	if _, err := Of(t.TempDir(), Options{}); err == nil {
 		t.Error("an empty folder is taken for a run")
 	}

@@ -1,7 +1,6 @@
 package fidelity
 
 import (
-	"errors"
 	"math"
 	"slices"
 	"testing"
@@ -10,6 +9,7 @@ import (
 	"heddle/harness/config"
 	"heddle/harness/measure"
 	"heddle/traces"
+	"heddle/traces/errtest"
 )
 
 // TestOfReplays has two replays with other seeds stand beside one recording: 110 s and 90 s
@@ -35,12 +35,8 @@ func TestOfReplays(t *testing.T) {
 	if f := r.Forest(); len(f.Rows) != 1 || f.Rows[0].Band != 0 || f.DotText != "a job" {
 		t.Errorf("%+v", f)
 	}
-	if _, err := OfReplays([]compare.Chosen{of("fifo", true, 1)}, nil); !errors.Is(err, ErrNothing) {
-		t.Errorf("without a recording: %v", err)
-	}
-	if _, err := OfReplays([]compare.Chosen{recorded, of("yarn", false, 1)}, nil); !errors.Is(err, ErrNothing) {
-		t.Errorf("of a measured trial: %v", err)
-	}
+	errtest.Is(t, errtest.Of(OfReplays([]compare.Chosen{of("fifo", true, 1)}, nil)), ErrNothing)
+	errtest.Is(t, errtest.Of(OfReplays([]compare.Chosen{recorded, of("yarn", false, 1)}, nil)), ErrNothing)
 }
 
 // TestManyJobs keeps the errors of some of many jobs: the ends, and those between evenly.

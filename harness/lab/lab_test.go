@@ -30,6 +30,7 @@ import (
 	"heddle/harness/internal/units"
 	"heddle/harness/lab"
 	"heddle/harness/lab/labtest"
+	"heddle/traces/errtest"
 )
 
 // TestLab goes through the life of one lab: its steps need a cluster in the
@@ -58,9 +59,7 @@ func TestLab(t *testing.T) {
 		}
 		other := c
 		other.Slots = 3
-		if _, err := lab.Up(ctx, other, nil); err == nil || !strings.Contains(err.Error(), "slots 2, not 3") {
-			t.Errorf("up with other settings: error %v, want one that names the difference", err)
-		}
+		errtest.Has(t, errtest.Of(lab.Up(ctx, other, nil)), "slots 2, not 3")
 	})
 	t.Run("commands run on nodes", func(t *testing.T) {
 		out, err := l.Command(ctx, "r1n2", "sh", "-c", "uname -n; getent hosts r2n1; cat /proc/self/cgroup").CombinedOutput()
@@ -108,9 +107,7 @@ func TestLab(t *testing.T) {
 		if _, err := os.Stat(l.Cluster().Hadoop.Conf); err == nil {
 			t.Error("the state folder is still there after a purge")
 		}
-		if _, err := lab.Open(c.Name); !errors.Is(err, lab.ErrNotFound) {
-			t.Errorf("open after a purge: error %v, want ErrNotFound", err)
-		}
+		errtest.Is(t, errtest.Of(lab.Open(c.Name)), lab.ErrNotFound)
 	})
 }
 
@@ -122,14 +119,11 @@ func TestInterruptedUp(t *testing.T) {
 	t.Cleanup(func() { down(t, c.Name, true) })
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	_, err := lab.Up(ctx, c, func(e lab.Event) {
+	errtest.Is(t, errtest.Of(lab.Up(ctx, c, func(e lab.Event) {
 		if strings.Contains(e.What, "nodes in") {
 			cancel()
 		}
-	})
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v, want context.Canceled", err)
-	}
+	})), context.Canceled)
 	nothingLeft(t, c.Name)
 }
 

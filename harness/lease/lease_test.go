@@ -175,9 +175,7 @@ func TestPausedProcessStops(t *testing.T) {
 		h := take(t, files)
 		past := time.Now().Add(-stopLimit - time.Second)
 		h.renewed.Store(&past)
-		if err := h.Alive(); !errors.Is(err, ErrLost) {
-			t.Errorf("got %v, want ErrLost", err)
-		}
+		errtest.Is(t, h.Alive(), ErrLost)
 		if h.Context().Err() == nil {
 			t.Error("the context goes on")
 		}

@@ -228,9 +228,7 @@ func TestMetricList(t *testing.T) {
 	if usual, err := measure.Find(nil); err != nil || len(usual) == 0 || len(usual) > 8 {
 		t.Errorf("%d usual metrics, error %v", len(usual), err)
 	}
-	if _, err := measure.Find([]string{"makespan", "makspan"}); err == nil || !strings.Contains(err.Error(), `did you mean "makespan"?`) {
-		t.Errorf("unknown metric: %v", err)
-	}
+	errtest.Has(t, errtest.Of(measure.Find([]string{"makespan", "makspan"})), `did you mean "makespan"?`)
 }
 
 // TestDistributions holds, for random jobs, what is true of any sample: order of

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strings"
 	"testing"
 	"time"
 
 	"heddle/harness/option"
 	"heddle/harness/results"
+	"heddle/traces/errtest"
 )
 
 // ramp is a Setting with a simulator of its own. A run of model "steep" rises from 0 by
@@ -92,17 +92,13 @@ func TestOwnSimulator(t *testing.T) {
 			t.Errorf("set %v: error %v, want one that says it is not known", set, err)
 		}
 	}
-	if _, err := ramps().Run(context.Background(), Options{Seeds: 2, Also: []Scheduler{{Label: "fifo", Model: "fifo"}}}); err == nil || !strings.Contains(err.Error(), `no model "fifo"`) {
-		t.Errorf("also fifo: error %v", err)
-	}
+	errtest.Has(t, errtest.Of(ramps().Run(context.Background(), Options{Seeds: 2, Also: []Scheduler{{Label: "fifo", Model: "fifo"}}})), `no model "fifo"`)
 	if _, err := ramps().Run(context.Background(), Options{Seeds: 2, Set: map[string]string{"steep.bend": "1"}}); err != nil {
 		t.Errorf("a parameter that Check allows: %v", err)
 	}
 	p.Setup = settingAlone{}
 	p.Axes = nil
-	if _, err := p.Run(context.Background(), Options{Seeds: 2}); err == nil || !strings.Contains(err.Error(), "neither Staged nor a Simulator") {
-		t.Errorf("a set-up that cannot be simulated: %v", err)
-	}
+	errtest.Has(t, errtest.Of(p.Run(context.Background(), Options{Seeds: 2})), "neither Staged nor a Simulator")
 }
 
 // TestSchedulerSets has schedulers with properties of the set-up of their own: they are
@@ -127,9 +123,7 @@ func TestSchedulerSets(t *testing.T) {
 		t.Errorf("the run folder has %v, want slope=7 alone", params)
 	}
 	p.Schedulers[0].Set = map[string]string{"width": "1"}
-	if _, err := p.Run(context.Background(), Options{Seeds: 3, Parts: []string{"slopes"}}); err == nil || !strings.Contains(err.Error(), `scheduler "Steep": width=1: unknown name "width"`) {
-		t.Errorf("an unknown property of a scheduler: error %v", err)
-	}
+	errtest.Has(t, errtest.Of(p.Run(context.Background(), Options{Seeds: 3, Parts: []string{"slopes"}})), `scheduler "Steep": width=1: unknown name "width"`)
 }
 
 type settingAlone struct{}

@@ -88,9 +88,7 @@ func TestLoadFaults(t *testing.T) {
 		}
 	}
 	big := fstest.MapFS{PaperFile: {Data: make([]byte, 2<<20)}, NumbersFile: {Data: []byte(someNumbers)}}
-	if _, err := Load(big, Program{}); err == nil || !strings.Contains(err.Error(), "more than") {
-		t.Errorf("a file of 2 MiB: %v", err)
-	}
+	errtest.Has(t, errtest.Of(Load(big, Program{})), "more than")
 	p, err := load("notJudged: [['{text; Mine; odd}, {f1; Mine; large}', why]]")
 	check(t, err)
 	if got := p.NotJudged[0].Says; got != "as {text; Mine; odd} says, 4" {

@@ -31,6 +31,7 @@ import (
 	"heddle/harness/sim/draw"
 	"heddle/harness/state"
 	"heddle/harness/stats"
+	"heddle/traces/errtest"
 )
 
 // small is three nodes with a slot each and a job; with the same layout number
@@ -155,9 +156,7 @@ func TestRun(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	stop()
-	if _, err := fake().Run(ctx, Options{Parts: []string{"fig1"}, Seeds: 4}); !errors.Is(err, context.Canceled) {
-		t.Errorf("stopped: error %v", err)
-	}
+	errtest.Is(t, errtest.Of(fake().Run(ctx, Options{Parts: []string{"fig1"}, Seeds: 4})), context.Canceled)
 }
 
 // TestAlso has one more scheduler in figures and as a control.
@@ -312,9 +311,7 @@ func TestMatrix(t *testing.T) {
 	if len(fixed.Axes) != 1 || fixed.Readings[0].Set["clqlmrs.episodes"] != "20" {
 		t.Errorf("a fixed value is varied: %+v", fixed.Axes)
 	}
-	if _, err := fake().Matrix(context.Background(), Options{Seeds: 2}, Vary{Axes: []string{"colour"}}); !errors.Is(err, ErrUnknown) {
-		t.Errorf("an unknown axis: error %v", err)
-	}
+	errtest.Is(t, errtest.Of(fake().Matrix(context.Background(), Options{Seeds: 2}, Vary{Axes: []string{"colour"}})), ErrUnknown)
 }
 
 // TestSize gives a matrix the paper's size only where nobody asked for another.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -16,6 +15,7 @@ import (
 	"heddle/harness/replay/calibration"
 	"heddle/harness/replay/recorded"
 	"heddle/traces"
+	"heddle/traces/errtest"
 )
 
 // listOf is a list of jobs of so many bytes, an hour apart, on 20 nodes.
@@ -128,13 +128,9 @@ func TestListErrors(t *testing.T) {
 		"the trace lists its jobs": {job, &traces.JobSubmitted{Job: "b"}},
 		"it has no jobs":           nil,
 	} {
-		if _, err := recorded.New("x", h, slices.Values(events)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want one with %q", err, want)
-		}
+		errtest.Has(t, errtest.Of(recorded.New("x", h, slices.Values(events))), want)
 	}
-	if _, err := recorded.New("x", traces.Header{}, slices.Values([]traces.Event{job})); err == nil || !strings.Contains(err.Error(), "no rules") {
-		t.Errorf("error %v, want one that says that rules are missing", err)
-	}
+	errtest.Has(t, errtest.Of(recorded.New("x", traces.Header{}, slices.Values([]traces.Event{job}))), "no rules")
 	x := listOf(t, 1, 1, 1, 1)
 	for want, c := range map[string]Config{
 		"were made up":                       {Modelled: true},
@@ -142,9 +138,7 @@ func TestListErrors(t *testing.T) {
 		"to follow":                          {Follow: true},
 	} {
 		c.Trace, c.Model.Model = x, "fifo"
-		if _, err := Outcomes([]Config{c}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want one with %q", err, want)
-		}
+		errtest.Has(t, errtest.Of(Outcomes([]Config{c})), want)
 	}
 	_, err := Outcomes([]Config{{Trace: x, Model: config.Model{Model: "fifo"}, Interrupted: func() error { return errors.New("enough") }}})
 	if err == nil {

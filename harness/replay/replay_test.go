@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"heddle/harness/config"
@@ -253,9 +252,7 @@ func TestModelErrors(t *testing.T) {
 		if c.Model.Model == "" {
 			c.Model.Model = config.ModelYARN
 		}
-		if _, err := simulate(&c); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want one with %q", err, want)
-		}
+		errtest.Has(t, errtest.Of(simulate(&c)), want)
 	}
 }
 
@@ -306,9 +303,7 @@ func TestBadTraces(t *testing.T) {
 		"submitted twice": {&traces.JobSubmitted{Job: "a"}, &traces.JobSubmitted{Job: "a"}},
 		"-1 maps":         {&traces.JobSubmitted{Job: "a", Maps: -1}},
 	} {
-		if _, err := recorded.New("x", traces.Header{}, slices.Values(events)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want one with %q", err, want)
-		}
+		errtest.Has(t, errtest.Of(recorded.New("x", traces.Header{}, slices.Values(events))), want)
 	}
 	// Events of jobs and tasks that are not there are passed over; a cluster that
 	// is not told has to be given.
@@ -317,9 +312,7 @@ func TestBadTraces(t *testing.T) {
 		&traces.AttemptFinished{Attempt: traces.Attempt{Task: traces.Task{Job: "a", Index: 7}}}, &traces.TaskScheduled{Task: traces.Task{Job: "a", Index: -1}},
 	})))
 	c := Config{Trace: x, Model: x.OwnModel()}
-	if _, err := simulate(&c); err == nil || !strings.Contains(err.Error(), "--nodes") {
-		t.Errorf("error %v, want one that says how to give nodes", err)
-	}
+	errtest.Has(t, errtest.Of(simulate(&c)), "--nodes")
 	c.Change.Nodes = 3
 	if _, err := simulate(&c); err != nil {
 		t.Error(err)

@@ -14,6 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
+
+	"heddle/traces/errtest"
 )
 
 // TestMain lets the test binary be the process that is killed.
@@ -85,9 +87,7 @@ func TestKilledProcess(t *testing.T) {
 		t.Errorf("todo (-want +got):\n%s", diff)
 	}
 	do(t, r, plan.Trials[1].Name)
-	if _, err := os.Stat(filepath.Join(dir, "trials", plan.Trials[1].Name+before)); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("what the killed trial had written, once the trial is done: %v; want it gone", err)
-	}
+	errtest.Is(t, errtest.Of(os.Stat(filepath.Join(dir, "trials", plan.Trials[1].Name+before))), os.ErrNotExist)
 	mustDo(t, r.End(nil))
 	wantState(t, dir, Finished)
 	if err := open(t, dir).Verify("trace.heddle", "jobs/job_1_0001/job.xml"); err != nil {

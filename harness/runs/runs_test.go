@@ -128,15 +128,11 @@ func TestCreateRefuses(t *testing.T) {
 	do(t, same, "r01-sort-yarn")
 	mustDo(t, same.End(nil))
 	expect("a finished run", plan, ErrExists, "finished run")
-	if err := open(t, same.Dir).Resume(); !errors.Is(err, ErrExists) {
-		t.Errorf("resume of a finished run: %v, want ErrExists", err)
-	}
+	errtest.Is(t, open(t, same.Dir).Resume(), ErrExists)
 
 	mustDo(t, os.Mkdir(filepath.Join(root, "photos"), 0o755))
 	mustDo(t, os.WriteFile(filepath.Join(root, "photos", "cat.jpg"), []byte("cat"), 0o644))
-	if _, err := Create(root, "photos", plan); !errors.Is(err, ErrExists) {
-		t.Errorf("create over a folder that is not ours: %v, want ErrExists", err)
-	}
+	errtest.Is(t, errtest.Of(Create(root, "photos", plan)), ErrExists)
 	mustDo(t, os.WriteFile(filepath.Join(root, "plain"), nil, 0o644))
 	if _, err := Create(root, "plain", plan); err == nil {
 		t.Error("create over a plain file: no error")
@@ -205,9 +201,7 @@ func TestKilledBeforeItBegan(t *testing.T) {
 	mustDo(t, r.Resume())
 	do(t, r, plan.Trials[0].Name)
 	r.Close()
-	if _, err := open(t, r.Dir).ReadFile("experiment.yaml"); !errors.Is(err, ErrDamaged) {
-		t.Errorf("once a trial is done: error %v, want %v", err, ErrDamaged)
-	}
+	errtest.Is(t, errtest.Of(open(t, r.Dir).ReadFile("experiment.yaml")), ErrDamaged)
 }
 
 // A process may end after a trial's folder got its name and before the

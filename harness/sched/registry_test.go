@@ -79,12 +79,8 @@ func TestRegister(t *testing.T) {
 	if !slices.IsSorted(got) || len(got) != len(before)+2 {
 		t.Errorf("models %v, want bee and zeal in their places", got)
 	}
-	if _, err := New("zeaal", nil); err == nil || !strings.Contains(err.Error(), `did you mean "zeal"`) {
-		t.Errorf("error %v, want one that names zeal", err)
-	}
-	if err := Register(idleInfo("wasp"), idleInfo("bee")); err == nil || !strings.Contains(err.Error(), "there is a model of this name already; change the field Name") {
-		t.Errorf("bee twice: error %v", err)
-	}
+	errtest.Has(t, errtest.Of(New("zeaal", nil)), `did you mean "zeal"`)
+	errtest.Has(t, Register(idleInfo("wasp"), idleInfo("bee")), "there is a model of this name already; change the field Name")
 	if _, err := New("wasp", nil); err == nil {
 		t.Error("wasp was added beside a model that is refused")
 	}

@@ -8,6 +8,7 @@ import (
 	"heddle/harness/sched"
 	"heddle/harness/state"
 	"heddle/traces"
+	"heddle/traces/errtest"
 )
 
 // left is a timetable in words, such as "4000 n0 1, 9000 n0 2": from 4 s on, node n0
@@ -120,9 +121,7 @@ func TestCapacityTraced(t *testing.T) {
 
 	c.Capacity, c.Record = left(t, "0 n0 0", 1000), nil
 	c.Source.(*Jobs).Rewind()
-	if _, err := Run(c); err == nil || !strings.Contains(err.Error(), `job "a" is stuck`) {
-		t.Errorf("a node that never has room: %v", err)
-	}
+	errtest.Has(t, errtest.Of(Run(c)), `job "a" is stuck`)
 }
 
 // TestWrongCapacity has timetables that are refused.

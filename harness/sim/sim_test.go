@@ -3,12 +3,12 @@ package sim
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
 	"heddle/harness/sched"
 	"heddle/harness/state"
 	"heddle/traces"
+	"heddle/traces/errtest"
 )
 
 // slots is a cluster of nodes with so many slots of 1 GB, in racks of 40.
@@ -73,10 +73,7 @@ func TestSlotsLimitTasks(t *testing.T) {
 // Jobs of more tasks than memory is meant for are refused.
 func TestTooManyTasks(t *testing.T) {
 	huge := simpleJob("a", 0, maxTasks, 1, Work{FixedMs: 1})
-	_, err := Run(&Config{Cluster: slots(1, 1), Source: &Jobs{List: []Job{huge}}, Costs: NoCosts()})
-	if err == nil || !strings.Contains(err.Error(), "the limit is") {
-		t.Errorf("error %v, want one that says that there are too many tasks", err)
-	}
+	errtest.Has(t, errtest.Of(Run(&Config{Cluster: slots(1, 1), Source: &Jobs{List: []Job{huge}}, Costs: NoCosts()})), "the limit is")
 }
 
 // quickModels are the models but clqlmrs, which trains before each job for longer

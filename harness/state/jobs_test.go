@@ -39,9 +39,7 @@ func TestSlots(t *testing.T) {
 			t.Errorf("after task %d a map fits: %v, a reduce: %v, room: %v; want %+v", step.task, m, r, v.HasRoom(n), step)
 		}
 	}
-	if _, err := s.Reserve(id, Map, None, n); err == nil || !strings.Contains(err.Error(), "all 2 map slots") {
-		t.Errorf("reserving a third map: error %v, want one about the 2 map slots", err)
-	}
+	errtest.Has(t, errtest.Of(s.Reserve(id, Map, None, n)), "all 2 map slots")
 	mustDo(t, s.Finish(id, 1))
 	if !v.HasRoom(n) || v.FreeSlots(n, Map) != 1 || v.FreeSlots(n, Reduce) != 0 {
 		t.Errorf("after a map has ended, %d map slots and %d reduce slots are free, want 1 and 0", v.FreeSlots(n, Map), v.FreeSlots(n, Reduce))

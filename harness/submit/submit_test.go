@@ -20,6 +20,7 @@ import (
 	"heddle/collectors/hdfs"
 	"heddle/collectors/hdfs/jobsplit"
 	"heddle/collectors/yarn"
+	"heddle/traces/errtest"
 	"heddle/yarnclient"
 	"heddle/yarnclient/yarntest"
 )
@@ -219,9 +220,7 @@ func TestGivenUp(t *testing.T) {
 		}
 		return nil
 	}
-	if _, err := f.Submit(ctx, job("one")); !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v, want %v", err, context.Canceled)
-	}
+	errtest.Is(t, errOf(f.Submit(ctx, job("one"))), context.Canceled)
 	for _, state := range f.apps(t) {
 		if state != "KILLED" {
 			t.Errorf("an application is %s", state)

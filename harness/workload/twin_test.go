@@ -115,10 +115,7 @@ func TestSameInput(t *testing.T) {
 
 func TestUnknownSetting(t *testing.T) {
 	w := config.Workload{Name: "sort", Label: "sort", Size: 64 * units.MiB, Settings: map[string]string{"mapreduce.map.sort.spill.percent": "0.5"}}
-	_, err := workload.Of(w).Twin(t.Context(), config.Cache{})
-	if err == nil || !strings.Contains(err.Error(), "mapreduce.map.sort.spill.percent") {
-		t.Errorf("a setting that simulations do not know: %v", err)
-	}
+	errtest.Has(t, errtest.Of(workload.Of(w).Twin(t.Context(), config.Cache{})), "mapreduce.map.sort.spill.percent")
 }
 
 // TestTasksFillSlots has a task take one of the cluster's containers where its

@@ -2,6 +2,7 @@
 package errtest
 
 import (
+	"errors"
 	"strings"
 	"testing"
 )
@@ -20,6 +21,17 @@ func Must[T any](x T, err error) T {
 		panic(err)
 	}
 	return x
+}
+
+// Of returns the error of a call alone.
+func Of[T any](_ T, err error) error { return err }
+
+// Is fails the test unless the error is the one that is wanted, or wraps it.
+func Is(t testing.TB, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("error %v, want %v", err, want)
+	}
 }
 
 // Has fails the test unless each of the texts is in the error, and none where a text is empty.

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/klauspost/compress/gzip"
+
+	"heddle/traces/errtest"
 )
 
 // pack is bytes written again and again, compressed.
@@ -97,7 +99,5 @@ func TestInterruptedImport(t *testing.T) {
 	o := DefaultImport
 	o.Inputs, o.Format, o.Output = []string{filepath.Join(t.TempDir(), "in")}, Find("rumen"), filepath.Join(t.TempDir(), "out")
 	mustDo(t, os.WriteFile(o.Inputs[0], bytes.Repeat([]byte("no job\n"), 1<<16), 0o644))
-	if _, err := Import(ctx, o); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v, want that it was cancelled", err)
-	}
+	errtest.Is(t, errtest.Of(Import(ctx, o)), context.Canceled)
 }

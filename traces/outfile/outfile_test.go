@@ -32,9 +32,7 @@ func TestNamedOnceWhole(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			folder := t.TempDir()
 			path := filepath.Join(folder, "a")
-			if err := c.write(path, failure); !errors.Is(err, failure) {
-				t.Errorf("a write that failed: %v", err)
-			}
+			errtest.Is(t, c.write(path, failure), failure)
 			if left := names(t, folder); len(left) > 0 {
 				t.Errorf("a write that failed leaves %q", left)
 			}
@@ -44,9 +42,7 @@ func TestNamedOnceWhole(t *testing.T) {
 			if left := names(t, folder); !slices.Equal(left, []string{"a"}) {
 				t.Errorf("there is %q, want a alone", left)
 			}
-			if err := c.write(path, nil); !errors.Is(err, c.want) {
-				t.Errorf("where there is one already: %v, want %v", err, c.want)
-			}
+			errtest.Is(t, c.write(path, nil), c.want)
 		})
 	}
 }

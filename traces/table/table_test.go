@@ -148,7 +148,5 @@ func TestNotWritten(t *testing.T) {
 	}
 	path := filepath.Join(dir, "there.csv")
 	errtest.None(t, os.WriteFile(path, []byte("mine"), 0o644))
-	if err := Create(path, columns, rows); !errors.Is(err, os.ErrExist) {
-		t.Errorf("over a file: %v, want os.ErrExist", err)
-	}
+	errtest.Is(t, Create(path, columns, rows), os.ErrExist)
 }

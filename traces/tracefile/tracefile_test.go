@@ -17,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"heddle/traces"
+	"heddle/traces/errtest"
 )
 
 var someHeader = traces.Header{
@@ -120,9 +121,7 @@ func TestNewerFiles(t *testing.T) {
 	t.Run("format version", func(t *testing.T) {
 		b := encode(t, nil, 1)
 		b[12] = traces.ListFormatVersion + 1
-		if _, err := readAll(b); err == nil || !strings.Contains(err.Error(), "newer heddle") {
-			t.Errorf("error is %v", err)
-		}
+		errtest.Has(t, errtest.Of(readAll(b)), "newer heddle")
 	})
 	t.Run("unknown kinds, fields and frames", func(t *testing.T) {
 		note := &traces.Note{T: 7, Text: "known"}
@@ -184,9 +183,7 @@ func TestWriteFileSortsAndReplaces(t *testing.T) {
 func TestCreateRefusesAnExistingFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.trace")
 	mustDo(t, os.WriteFile(path, []byte("old"), 0o600))
-	if _, err := Create(path, someHeader); !errors.Is(err, os.ErrExist) {
-		t.Errorf("error is %v, want %v", err, os.ErrExist)
-	}
+	errtest.Is(t, errtest.Of(Create(path, someHeader)), os.ErrExist)
 }
 
 // TestDiskFull lets the disk take only so much: the error names the file and
@@ -213,9 +210,7 @@ func TestDiskFull(t *testing.T) {
 	if want := fmt.Sprintf("write trace run/a.trace: no space; %d events are saved", len(got)); !strings.Contains(failed.Error(), want) {
 		t.Errorf("error %q lacks %q", failed, want)
 	}
-	if err := w.Close(); !errors.Is(err, errNoSpace) {
-		t.Errorf("Close after a failure: %v", err)
-	}
+	errtest.Is(t, w.Close(), errNoSpace)
 }
 
 func TestReadingDoesNotAllocate(t *testing.T) {
@@ -444,10 +439,7 @@ func (d *fullDisk) Write(p []byte) (int, error) {
 // TestLinesOfNaN: a number that JSON does not have is an error that says what to do.
 func TestLinesOfNaN(t *testing.T) {
 	events := []traces.Event{&traces.NodeSpeed{T: 1, Node: "n", Speed: math.NaN()}}
-	err := WriteLines(io.Discard, someHeader, slices.Values(events))
-	if err == nil || !strings.Contains(err.Error(), "write event 1: ") || !strings.Contains(err.Error(), "heddle trace check") {
-		t.Errorf("error %v", err)
-	}
+	errtest.Has(t, WriteLines(io.Discard, someHeader, slices.Values(events)), "write event 1: ", "heddle trace check")
 }
 
 // TestSkip: a reader passes over events of the kinds that it is to skip, in both formats,

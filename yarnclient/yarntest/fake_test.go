@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"heddle/traces/errtest"
 	"heddle/yarnclient"
 	"heddle/yarnclient/yarntest"
 )
@@ -218,9 +219,7 @@ func TestRestart(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.RestartRM(3*time.Second, time.Second)
-		if _, err := rm.Nodes(ctx); !errors.Is(err, yarnclient.ErrUnreachable) {
-			t.Errorf("down: %v, want ErrUnreachable", err)
-		}
+		errtest.Is(t, errtest.Of(rm.Nodes(ctx)), yarnclient.ErrUnreachable)
 		<-time.After(3500 * time.Millisecond)
 		if info, err := rm.Info(ctx); err != nil || info.HAState != yarnclient.HAInitializing {
 			t.Errorf("initializing: %+v, %v", info, err)

@@ -326,10 +326,7 @@ func encode(splits []Split, class string) ([]byte, []Meta) {
 }
 
 func TestReadErrorIsKept(t *testing.T) {
-	_, err := ParseMeta(io.MultiReader(strings.NewReader("META-SPL"), failing{}))
-	if !errors.Is(err, errDisk) {
-		t.Errorf("error %v, want %v in it", err, errDisk)
-	}
+	errtest.Is(t, errtest.Of(ParseMeta(io.MultiReader(strings.NewReader("META-SPL"), failing{}))), errDisk)
 }
 
 var errDisk = errors.New("disk gone")

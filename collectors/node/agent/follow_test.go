@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"heddle/collectors/node"
+	"heddle/traces/errtest"
 )
 
 const newToken = "another-horse-battery-staple"
@@ -167,9 +168,7 @@ func TestComesBack(t *testing.T) {
 				reachable = false
 				c.Close()
 				<-time.After(x.away / 2)
-				if _, err := f.Next(t.Context()); !errors.Is(err, ErrUnreachable) {
-					t.Errorf("away: %v", err)
-				}
+				errtest.Is(t, errOf(f.Next(t.Context())), ErrUnreachable)
 				if x.restart {
 					l.stop()
 					_, l = samplingAgent(t, tokenFile(t))

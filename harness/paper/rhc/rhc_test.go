@@ -2,7 +2,6 @@ package rhc
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -414,9 +413,7 @@ func TestRefused(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	stop()
-	if _, err := standard.Simulate(ctx, paper.Scheduler{Model: "greedy"}, 1); !errors.Is(err, context.Canceled) {
-		t.Errorf("stopped: %v", err)
-	}
+	errtest.Is(t, errtest.Of(standard.Simulate(ctx, paper.Scheduler{Model: "greedy"}, 1)), context.Canceled)
 	x := set(t, "slots", "10", "queue", "none", "load", "0.9") // one job at once: the others wait
 	if got := notes(t, x, greedy, 1); got["busy"] > 10 {
 		t.Errorf("%g of 10 slots are busy", got["busy"])

@@ -97,9 +97,7 @@ func TestOddApplications(t *testing.T) {
 	if a := x.Jobs[0].Tasks[traces.Reduce][2].Won; x.Jobs[0].Finished != 0 || x.Jobs[0].AMMemoryBytes != 0 || a == nil || a.End != 100*second {
 		t.Errorf("%+v, its last executor %+v; want no end and no size of a master of an unknown node, and the latest time known", x.Jobs[0], a)
 	}
-	if _, err := sparkTrace(t, local); err == nil || !strings.Contains(err.Error(), "ran on YARN") {
-		t.Error("an application that did not run on YARN alone:", err)
-	}
+	errtest.Has(t, errtest.Of(sparkTrace(t, local)), "ran on YARN")
 	if _, err := sparkTrace(t, append(executorsOf("a"), applicationOf("a"), &traces.JobSubmitted{Job: "a"})...); err == nil {
 		t.Error("an application and a job of one id: want an error")
 	}

@@ -12,6 +12,7 @@ import (
 
 	"heddle/harness/sched"
 	"heddle/harness/state"
+	"heddle/traces/errtest"
 )
 
 // first starts the first waiting map that fits, or what wrong makes of it.
@@ -168,7 +169,5 @@ func TestScenarioErrors(t *testing.T) {
 		}
 	}
 	s := &scenario{}
-	if _, err := s.run(&datadriven.TestData{Cmd: "state"}); err == nil || !strings.Contains(err.Error(), "state needs a model before it") {
-		t.Errorf("without a model: error %v", err)
-	}
+	errtest.Has(t, errtest.Of(s.run(&datadriven.TestData{Cmd: "state"})), "state needs a model before it")
 }

@@ -66,9 +66,7 @@ func TestCheck(t *testing.T) {
 	} {
 		w := good()
 		spoil(&w)
-		if err := w.Check(); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("error %v, want one that says %q", err, says)
-		}
+		errtest.Has(t, w.Check(), says)
 	}
 }
 

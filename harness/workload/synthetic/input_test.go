@@ -18,6 +18,7 @@ import (
 	"testing/synctest"
 
 	"heddle/collectors/hdfs"
+	"heddle/traces/errtest"
 )
 
 // memory is an HDFS in memory that can be full.
@@ -99,9 +100,7 @@ func TestInputErrors(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	stopped := errors.New("stopped by a signal")
 	cancel(stopped)
-	if err := WriteInput(ctx, m, three); !errors.Is(err, stopped) {
-		t.Errorf("a call that was stopped gives %v", err)
-	}
+	errtest.Is(t, WriteInput(ctx, m, three), stopped)
 	m.room, m.files["/in/a"] = 1<<30, []byte("foreign")
 	wantError(t, WriteInput(t.Context(), m, three), "hdfs /in/a is there with 7 bytes; remove it")
 	m.files["/in/a"] = nil
