@@ -153,7 +153,7 @@ late     21000  21000  25200 1 nightly ok
 evening  79200  79200  97200 1 nightly ok
 other    80000  80000 107000 1 adhoc   ok
 morning 273600 273600 273610 1 nightly ok`)))
-	m := must(measure.Find([]string{"completion.p95 of nightly"}))[0]
+	m := errtest.Must(measure.Find([]string{"completion.p95 of nightly"}))[0]
 	e := m.Ends(f, -6*3_600_000)
 	if list, refused := m.Jobs(f); e.Value != 3600 || e.Lo != 3600 || e.N != 3 || int(e.Hi) != 32_427 || len(list) != 4 || refused != 0 {
 		t.Errorf("%d jobs end %+v, want 4 jobs, an hour late, of 3 days, and one more day by 32427 s", len(list), e)
@@ -168,7 +168,7 @@ morning 273600 273600 273610 1 nightly ok`)))
 	f = measure.Of(twoNodes, slices.Values(jobsOf(t, week.String())))
 	f.Keep([]measure.Metric{m})
 	for part, bounded := range map[string]bool{"waiting.p95": true, "waiting.p99": true, "waiting.max": false, "makespan": false} {
-		m := must(measure.Find([]string{part}))[0]
+		m := errtest.Must(measure.Find([]string{part}))[0]
 		if e := m.Over(f); e.Bounded() != bounded || e.Value != m.Of(f) {
 			t.Errorf("%s: %+v, want %v", part, e, m.Of(f))
 		}
