@@ -33,20 +33,20 @@ func Begin(root, name string, p *Plan, source []byte, command []string) (*runs.R
 	if err != nil {
 		return nil, err
 	}
-	switch was, err := readPlan(run); {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
-		run.Close()
-		return nil, err
-	case was.checkBuild() != nil:
-		run.Close()
-		return nil, was.checkBuild()
-	case was.MostSeeds != p.MostSeeds || !slices.Equal(was.first(), p.first()):
-		run.Close()
-		return nil, fmt.Errorf("%w: %s: it has an unfinished sweep of other replays; choose another name, or remove it", runs.ErrExists, run.Dir)
-	default:
+	was, err := readPlan(run)
+	if err == nil {
+		err = was.checkBuild()
+	}
+	if err == nil && (was.MostSeeds != p.MostSeeds || !slices.Equal(was.first(), p.first())) {
+		err = fmt.Errorf("%w: %s: it has an unfinished sweep of other replays; choose another name, or remove it", runs.ErrExists, run.Dir)
+	}
+	switch {
+	case err == nil:
 		*p = *was
 		return run, nil
+	case !errors.Is(err, fs.ErrNotExist):
+		run.Close()
+		return nil, err
 	}
 	err = run.WriteFile(sourceFile, source)
 	if err == nil {
