@@ -56,7 +56,7 @@ func drawPreemption(t *testing.T, seed uint64) (*queues.File, []queueJob) {
 }
 
 // TestPreemptionOracle holds preemption against a real ResourceManager: how many containers of each queue it ends, and when
-// jobs complete. With HEDDLE_QUEUES, a folder as in TestQueuesOracle, it takes all files.
+// jobs complete. When the rounds are makes as much as ten of one queue. With HEDDLE_QUEUES, a folder as in TestQueuesOracle, it takes all files.
 func TestPreemptionOracle(t *testing.T) {
 	needJars(t)
 	folder, files := os.Getenv("HEDDLE_QUEUES"), 6
@@ -88,7 +88,7 @@ func TestPreemptionOracle(t *testing.T) {
 					}
 				}
 				t.Logf("%-10s preempted: emulated %d, simulated %d", q.Path, real, ours)
-				if may := max(4, real/5); real-ours > may || ours-real > may {
+				if may := max(6, real/5); real-ours > may || ours-real > may {
 					t.Errorf("%s: %d containers are preempted, %d in the simulation", q.Path, real, ours)
 				}
 			}
