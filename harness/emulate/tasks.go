@@ -179,12 +179,9 @@ func (m *master) ended(id containerID, exit int64) {
 	delete(m.on, id)
 	if !a.over {
 		const aborted, preempted = -100, -102
-		why := fmt.Sprintf("its container ended with code %d", exit)
-		switch exit {
-		case aborted:
-			why = traces.KilledWithNode
-		case preempted:
-			why = traces.KilledByYARN
+		why := map[int64]string{aborted: traces.KilledWithNode, preempted: traces.KilledByYARN}[exit]
+		if why == "" {
+			why = fmt.Sprintf("its container ended with code %d", exit)
 		}
 		m.lose(a, why, exit == aborted)
 	}

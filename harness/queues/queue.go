@@ -31,7 +31,7 @@ type Settings struct {
 // Preemption is how YARN takes containers from queues that use more than they are guaranteed.
 type Preemption struct {
 	Enabled, ObserveOnly bool
-	IntervalMs           int64   // between two rounds
+	IntervalMs           int64   // between two rounds; 0: there are none
 	WaitMs               int64   // from the choice of a container to its end
 	PerRound             float32 // share of the cluster that is chosen in a round at most
 	Ignored              float32 // share of its guarantee that a queue may use above it
@@ -268,6 +268,9 @@ func (f *File) preemption() {
 		IntervalMs: max(1, int64(f.int(monitor+"monitoring_interval", interval))), WaitMs: int64(f.int(monitor+"max_wait_before_kill", wait)),
 		PerRound: f.float(monitor+"total_preemption_per_round", 0.1), Ignored: f.float(monitor+"max_ignored_over_capacity", 0.1),
 		Part: f.float(monitor+"natural_termination_factor", 0.2),
+	}
+	if p := &f.Preemption; !p.Enabled || p.ObserveOnly {
+		p.IntervalMs = 0
 	}
 }
 

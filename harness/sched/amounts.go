@@ -76,15 +76,18 @@ func (c *amounts) up(r state.Resource) state.Resource {
 	return c.down(r.Add(state.Resource{MemoryMB: max(1, c.step.MemoryMB) - 1, VCores: max(1, c.step.VCores) - 1}))
 }
 
-// upTimes returns so many parts of r, rounded up.
-func (c *amounts) upTimes(r state.Resource, by float32) state.Resource {
+// upTimes returns so many parts of r, rounded up to smallest containers.
+func (c *amounts) upTimes(r state.Resource, by float32) state.Resource { return c.up(c.part(r, by)) }
+
+// part returns so many parts of r, rounded to whole MB and cores.
+func (c *amounts) part(r state.Resource, by float32) state.Resource {
 	part := func(n int32) int32 {
 		if c.dominant {
 			return int32(math.Ceil(float64(float32(float64(n) * float64(by)))))
 		}
 		return int32(float64(n)*float64(by) + 0.5)
 	}
-	return c.up(state.Resource{MemoryMB: part(r.MemoryMB), VCores: part(r.VCores)})
+	return state.Resource{MemoryMB: part(r.MemoryMB), VCores: part(r.VCores)}
 }
 
 // over returns r divided by a number, rounded up to whole MB and cores; nothing if it is 0.
@@ -94,6 +97,11 @@ func over(r state.Resource, by float32) state.Resource {
 	}
 	part := func(n int32) int32 { return int32(math.Ceil(float64(float32(n) / by))) }
 	return state.Resource{MemoryMB: part(r.MemoryMB), VCores: part(r.VCores)}
+}
+
+// positive returns r with 0 for what is below.
+func positive(r state.Resource) state.Resource {
+	return state.Resource{MemoryMB: max(0, r.MemoryMB), VCores: max(0, r.VCores)}
 }
 
 func smallest(a, b state.Resource) state.Resource {

@@ -33,51 +33,54 @@ type claim struct {
 	asked    state.Resource // what its jobs ask for, within the limits of their users
 	unbooked state.Resource // of asked, for what no node is reserved
 	ideal    state.Resource
-	fixed    state.Resource // what it uses above its guarantee and nobody may take
 	loose    state.Resource // what it uses above its guarantee and others may take
 	excess   state.Resource // what it has too much
 }
 
-// PreemptMs implements Preempter.
-func (m *tree) PreemptMs() int64 {
-	if p := &m.file.Preemption; p.Enabled && !p.ObserveOnly {
-		return p.IntervalMs
-	}
-	return 0
+// round is a round of preemption.
+type round struct {
+	*tree
+	v       *state.View
+	running func(state.JobID) []Container
+	allowed state.Resource // what may still be chosen
+	chosen  []Container
 }
+
+// PreemptMs implements Preempter.
+func (m *tree) PreemptMs() int64 { return m.file.Preemption.IntervalMs }
 
 // Preempt implements Preempter.
 //
 // Rule. What is guaranteed to queues that need it less is divided among the others (share). What a
-// leaf uses above its part is its excess. Some of that is chosen: of the newest jobs first, and of a
-// job the newest maps, then reduces. A container that is still chosen after some time ends.
+// leaf uses above its part is its excess, of which some is chosen (choose). A container that is still
+// chosen after some time ends.
 //
 // Source. Hadoop 3.4.2 ProportionalCapacityPreemptionPolicy with FifoCandidatesSelector.
 //
-// Differs. Containers that have no task yet are not chosen.
+// Differs. Containers that have no task yet are not chosen. A wait that is a multiple of the interval is
+// over after so many rounds; in Hadoop, where rounds come some ms early or late, it takes one more at times.
 func (m *tree) Preempt(v *state.View, running func(state.JobID) []Container, out []Container) []Container {
 	m.follow(v)
 	if !slices.ContainsFunc(m.all, m.mayLose) {
 		return out
 	}
 	p := &m.file.Preemption
-	m.allowed = queues.Times(m.total, p.PerRound)
-	m.demand(v, m.root)
+	r := round{m, v, running, queues.Times(m.total, p.PerRound), nil}
+	r.demand(m.root)
 	m.root.ideal = m.root.Guaranteed
-	m.divide(m.root)
-	now := v.Now() / 1e6
+	r.divide(m.root)
 	for _, b := range m.all {
-		if !m.mayLose(b) || m.none(b.excess) {
-			continue
+		if m.mayLose(b) && !m.none(b.excess) {
+			r.choose(b, m.part(b.excess, p.Part))
 		}
-		for _, c := range m.choose(v, b, m.part(b.excess, float64(p.Part)), running) {
-			at, known := m.chosen[c.ID]
-			if !known {
-				m.chosen[c.ID] = now
-			} else if at+p.WaitMs <= now {
-				delete(m.chosen, c.ID)
-				out = append(out, c)
-			}
+	}
+	now := v.Now() / 1e6
+	for _, c := range r.chosen {
+		if at, known := m.chosen[c.ID]; !known {
+			m.chosen[c.ID] = now
+		} else if at+p.WaitMs <= now {
+			delete(m.chosen, c.ID)
+			out = append(out, c)
 		}
 	}
 	maps.DeleteFunc(m.chosen, func(_ uint64, at int64) bool { return at+2*p.WaitMs < now })
@@ -89,232 +92,167 @@ func (m *tree) mayLose(b *branch) bool {
 	return len(b.children) == 0 && !b.NoPreemption && m.less(queues.Times(b.Guaranteed, 1+m.file.Preemption.Ignored), b.used)
 }
 
-// part returns a part of r, rounded up.
-func (c *amounts) part(r state.Resource, by float64) state.Resource {
-	if !c.dominant {
-		return state.Resource{MemoryMB: int32(float64(r.MemoryMB)*by + 0.5), VCores: r.VCores}
-	}
-	up := func(n int32) int32 { return int32(math.Ceil(float64(float32(float64(n) * by)))) }
-	return state.Resource{MemoryMB: up(r.MemoryMB), VCores: up(r.VCores)}
+// above returns by how much a is more than b.
+func (c *amounts) above(a, b state.Resource) state.Resource {
+	return positive(c.max(a.Sub(b), state.Resource{}))
 }
 
-// positive returns r with 0 for what is below.
-func positive(r state.Resource) state.Resource {
-	return state.Resource{MemoryMB: max(0, r.MemoryMB), VCores: max(0, r.VCores)}
+// asks returns what a job waits for, or enough for any cluster.
+func (r *round) asks(id state.JobID) (sum state.Resource) {
+	const enough = 1 << 28
+	j := r.jobs.Of(id)
+	for kind, size := range [...]state.Resource{r.v.ContainerSize(id, state.Map), r.v.ContainerSize(id, state.Reduce), j.master} {
+		sum = sum.Add(size.Times(min(j.asked(r.v, id, kind), enough/max(1, size.MemoryMB))))
+	}
+	return sum
 }
 
 // demand finds what a queue asks for, and what it uses above its guarantee.
-func (m *tree) demand(v *state.View, b *branch) {
+func (r *round) demand(b *branch) {
 	b.claim = claim{}
-	if len(b.children) == 0 {
-		m.demandLeaf(v, b)
+	left := map[*treeUser]state.Resource{}
+	for _, id := range b.asking {
+		u := r.jobs.Of(id).user
+		room, known := left[u]
+		if !known {
+			room = r.above(r.userLimit(b, u), u.used)
+		}
+		asks := r.asks(id)
+		got := smallest(asks, room)
+		left[u], b.asked = room.Sub(got), b.asked.Add(got)
+		b.unbooked = b.unbooked.Add(smallest(got, r.above(asks, r.jobs.Of(id).booked)))
+	}
+	above := r.above(b.used, b.Guaranteed)
+	if len(b.children) == 0 && !b.NoPreemption {
+		b.loose = above
 	}
 	for _, c := range b.children {
-		m.demand(v, c)
+		r.demand(c)
 		b.asked, b.unbooked, b.loose = b.asked.Add(c.asked), b.unbooked.Add(c.unbooked), b.loose.Add(c.loose)
 	}
-	above := m.max(b.used.Sub(b.Guaranteed), state.Resource{})
-	switch {
-	case len(b.children) == 0 && b.NoPreemption:
-		b.fixed = above
-	case len(b.children) == 0:
-		b.loose = above
-	case m.less(b.loose, above):
-		b.fixed = above.Sub(b.loose)
-	default:
-		b.loose = above
-	}
-}
-
-// demandLeaf adds up what the active jobs of a queue ask for.
-func (m *tree) demandLeaf(v *state.View, b *branch) {
-	type left struct{ asked, unbooked state.Resource }
-	users := map[*treeUser]*left{}
-	for _, id := range b.asking {
-		j := m.jobs.Of(id)
-		u := users[j.user]
-		if u == nil {
-			room := positive(m.userLimit(b, j.user).Sub(j.user.used))
-			u = &left{room, room}
-			users[j.user] = u
-		}
-		asks := times(v.ContainerSize(id, state.Map), v.Waiting(id, state.Map)).Add(times(v.ContainerSize(id, state.Reduce), v.Waiting(id, state.Reduce)))
-		if j.waits {
-			asks = asks.Add(j.master)
-		}
-		asked, unbooked := smallest(asks, u.asked), smallest(positive(asks.Sub(j.booked)), u.unbooked)
-		u.asked, u.unbooked = u.asked.Sub(asked), u.unbooked.Sub(unbooked)
-		b.asked, b.unbooked = b.asked.Add(asked), b.unbooked.Add(unbooked)
-	}
-}
-
-// times returns the size of n containers, or enough for any cluster.
-func times(size state.Resource, n int32) state.Resource {
-	const enough = 1 << 28
-	of := func(x int32) int32 { return int32(min(int64(x)*int64(n), enough)) }
-	return state.Resource{MemoryMB: of(size.MemoryMB), VCores: of(size.VCores)}
+	b.loose = r.min(b.loose, above)
 }
 
 // divide gives what a queue is to have to its children, and finds what these have too much.
-func (m *tree) divide(b *branch) {
-	var guaranteed, others []*branch
-	for _, c := range b.children {
-		if m.none(c.Guaranteed) {
-			others = append(others, c)
-		} else {
-			guaranteed = append(guaranteed, c)
-		}
-	}
-	m.share(others, m.share(guaranteed, b.ideal))
+func (r *round) divide(b *branch) {
+	r.share(b)
 	var needed state.Resource
 	for _, c := range b.children {
-		needed = needed.Add(m.max(c.used.Sub(c.ideal), state.Resource{}))
+		needed = needed.Add(r.above(c.used, c.ideal))
 	}
 	scale := float32(1)
-	if m.less(m.allowed, needed) {
-		scale = m.ratio(m.allowed, needed)
+	if r.less(r.allowed, needed) {
+		scale = r.ratio(r.allowed, needed)
 	}
 	for _, c := range b.children {
-		least := m.max(m.min(c.used.Add(c.asked), c.Guaranteed), c.ideal)
-		c.excess = queues.Times(m.max(c.used.Sub(least), state.Resource{}), scale)
-		m.divide(c)
+		c.excess = queues.Times(r.above(c.used, c.ideal), scale)
+		r.divide(c)
 	}
 }
 
-// share divides what there is among queues: each gets what it uses within its guarantee, then the
-// needier ones get parts of what is left by their guarantees. It returns what YARN takes to be left
-// for queues without a guarantee: all but the first such part.
-func (m *tree) share(list []*branch, left state.Resource) (rest state.Resource) {
+// share divides what a queue is to have among its children: each gets what it uses and nobody may take, then
+// the needier ones get parts of what is left by their guarantees, and those without a guarantee what is left then.
+func (r *round) share(b *branch) {
+	left := b.ideal
 	var needy []*branch
-	for _, c := range list {
-		c.ideal = c.used
-		if m.less(c.Guaranteed, c.used) {
-			c.ideal = smallest(c.Guaranteed, c.used).Add(c.fixed)
-		}
+	for _, c := range b.children {
+		c.ideal = c.used.Sub(c.loose)
 		left = left.Sub(c.ideal)
-		if m.less(c.ideal, c.used.Add(c.asked)) {
+		if r.less(c.ideal, c.used.Add(c.asked)) {
 			needy = append(needy, c)
 		}
 	}
-	rest = left
-	for first := true; len(needy) > 0 && m.less(state.Resource{}, left); {
-		slices.SortStableFunc(needy, m.compareNeed)
+	has := func(c *branch) float32 {
+		if r.none(c.Guaranteed) {
+			return math.MaxInt32
+		}
+		return r.ratio(c.ideal, c.Guaranteed)
+	}
+	need := func(x, y *branch) int { return b.before(x, y, has(x), has(y)) }
+	for len(needy) > 0 && !r.none(left) {
+		slices.SortStableFunc(needy, need)
 		var sum state.Resource
 		for _, c := range needy {
 			sum = sum.Add(c.Guaranteed)
 		}
 		n := 1
-		for n < len(needy) && m.compareNeed(needy[n-1], needy[n]) == 0 {
+		for n < len(needy) && need(needy[n-1], needy[n]) == 0 {
 			n++
 		}
-		all, offered := len(needy), left
-		turn := slices.Clone(needy[:n])
+		by, offered, turn := 1/float32(len(needy)), left, slices.Clone(needy[:n])
 		needy = needy[n:]
 		for _, c := range turn {
-			if m.none(left) {
-				break
+			if !r.none(sum) {
+				by = r.ratio(c.Guaranteed, sum)
 			}
-			by := [2]float64{float64(1 / float32(all)), float64(1 / float32(all))}
-			if !m.none(sum) {
-				by[0] = float64(float32(c.Guaranteed.MemoryMB) / float32(max(1, sum.MemoryMB)))
-				by[1] = float64(float32(c.Guaranteed.VCores) / float32(max(1, sum.VCores)))
-			}
-			part := state.Resource{MemoryMB: m.part(offered, by[0]).MemoryMB, VCores: m.part(offered, by[1]).VCores}
-			got := m.accept(c, smallest(part, left))
-			if left = left.Sub(got); first {
-				first, rest = false, left
-			}
-			if left = positive(left); m.less(state.Resource{}, got) {
-				needy = append(needy, c)
+			if got := r.accept(c, smallest(r.part(offered, by), left)); !r.none(got) {
+				left, needy = r.above(left, got), append(needy, c)
 			}
 		}
 	}
-	return rest
-}
-
-// compareNeed compares queues by what they have of what is guaranteed to them, the least first, and
-// by priority if their parent does.
-func (m *tree) compareNeed(x, y *branch) int {
-	has := func(b *branch) float32 {
-		if m.none(b.Guaranteed) {
-			return math.MaxInt32
-		}
-		return m.ratio(b.ideal, b.Guaranteed)
-	}
-	hasX, hasY := has(x), has(y)
-	if x.parent.ByPriority && x.Priority != y.Priority && (hasX < 1) == (hasY < 1) {
-		return cmp.Compare(y.Priority, x.Priority)
-	}
-	return cmp.Compare(hasX, hasY)
 }
 
 // accept has a queue take as much as it can use of what is offered. A leaf takes no more than its
 // guarantee, or what it uses.
-func (m *tree) accept(b *branch, offered state.Resource) state.Resource {
-	got := smallest(positive(b.Most.Sub(b.ideal)), m.min(offered, b.used.Add(b.unbooked).Sub(b.ideal)))
+func (r *round) accept(b *branch, offered state.Resource) state.Resource {
+	got := smallest(positive(b.Most.Sub(b.ideal)), r.min(offered, b.used.Add(b.unbooked).Sub(b.ideal)))
 	if len(b.children) == 0 {
-		got = m.min(got, m.max(m.max(b.used, b.Guaranteed).Sub(b.ideal), state.Resource{}))
+		got = r.min(got, r.above(r.max(b.used, b.Guaranteed), b.ideal))
 	}
 	got = smallest(positive(got), offered)
 	b.ideal = b.ideal.Add(got)
 	return got
 }
 
-// choose chooses containers of a queue. Nodes that are reserved for its jobs are given free first.
-// ApplicationMasters come last, and only as far as they use more than their limit.
-func (m *tree) choose(v *state.View, b *branch, wanted state.Resource, running func(state.JobID) []Container) (list []Container) {
-	jobs := slices.DeleteFunc(slices.Clone(m.live), func(id state.JobID) bool {
-		j := m.jobs.Of(id)
-		return j.leaf != b || j.stage != stageActive
-	})
+// choose chooses containers of a queue: of the newest jobs first, and of a job the newest maps, then reduces.
+// Nodes that are reserved for its jobs are given free before. ApplicationMasters come last, and only as far as
+// they use more than their limit.
+func (r *round) choose(b *branch, wanted state.Resource) {
+	jobs := slices.DeleteFunc(slices.Clone(r.live), func(id state.JobID) bool { return r.jobs.Of(id).leaf != b })
 	slices.SortFunc(jobs, func(x, y state.JobID) int {
-		if usedX, usedY := m.jobs.Of(x).used.MemoryMB, m.jobs.Of(y).used.MemoryMB; b.Fair && usedX != usedY {
+		if usedX, usedY := r.jobs.Of(x).used.MemoryMB, r.jobs.Of(y).used.MemoryMB; b.Fair && usedX != usedY {
 			return cmp.Compare(usedY, usedX)
 		}
-		return order(v, b.Fair, y, x)
+		return order(r.v, b.Fair, y, x)
 	})
 	var masters []Container
 	var mastersUsed state.Resource
 	for _, id := range jobs {
-		if !m.less(state.Resource{}, wanted) {
-			return list
+		if r.none(wanted) {
+			return
 		}
-		for n := range m.booked {
-			if x := &m.booked[n]; x.made && x.job == id && m.less(state.Resource{}, wanted) {
-				m.charge(&wanted, x.size)
-				m.unbook(n)
+		for n := range r.booked {
+			if x := &r.booked[n]; x.made && x.job == id && !r.none(wanted) {
+				r.charge(&wanted, x.size)
+				r.unbook(n)
 			}
 		}
-		of := running(id)
-		slices.SortFunc(of, func(x, y Container) int {
+		list := r.running(id)
+		slices.SortFunc(list, func(x, y Container) int {
 			return cmp.Or(cmp.Compare(x.Kind, y.Kind), cmp.Compare(y.StartMs, x.StartMs), cmp.Compare(y.ID, x.ID))
 		})
-		for _, c := range of {
+		for _, c := range list {
 			if c.Master {
-				masters, mastersUsed = append(masters, c), mastersUsed.Add(m.jobs.Of(id).master)
-			} else if m.less(state.Resource{}, wanted) && m.charge(&wanted, v.ContainerSize(id, c.Kind)) {
-				list = append(list, c)
+				masters, mastersUsed = append(masters, c), mastersUsed.Add(r.jobs.Of(id).master)
+			} else if r.charge(&wanted, r.v.ContainerSize(id, c.Kind)) {
+				r.chosen = append(r.chosen, c)
 			}
 		}
 	}
 	for _, c := range masters {
-		size := m.jobs.Of(c.Job).master
-		if !m.less(state.Resource{}, wanted) || !m.less(queues.Times(b.Guaranteed, b.AMPercent), mastersUsed) {
-			break
-		}
-		if m.charge(&wanted, size) {
-			list, mastersUsed = append(list, c), mastersUsed.Sub(size)
+		size := r.jobs.Of(c.Job).master
+		if r.less(queues.Times(b.Guaranteed, b.AMPercent), mastersUsed) && r.charge(&wanted, size) {
+			r.chosen, mastersUsed = append(r.chosen, c), mastersUsed.Sub(size)
 		}
 	}
-	return list
 }
 
 // charge takes a container of this size off what is wanted and what the round may choose. It
-// reports whether it may be chosen, and is of use.
-func (m *tree) charge(wanted *state.Resource, size state.Resource) bool {
-	if !m.fits(size, m.allowed) || !m.less(positive(wanted.Sub(size)), positive(*wanted)) {
+// reports whether that is possible, and of use.
+func (r *round) charge(wanted *state.Resource, size state.Resource) bool {
+	if r.none(*wanted) || !r.fits(size, r.allowed) || !r.less(positive(wanted.Sub(size)), positive(*wanted)) {
 		return false
 	}
-	*wanted, m.allowed = wanted.Sub(size), m.allowed.Sub(size)
+	*wanted, r.allowed = wanted.Sub(size), r.allowed.Sub(size)
 	return true
 }

@@ -53,7 +53,6 @@ type tree struct {
 	changed []state.JobID
 	beat    heartbeatCount
 	booked  []booking        // by node
-	allowed state.Resource   // what a round of preemption may still choose
 	chosen  map[uint64]int64 // when containers were chosen, in ms, by Container.ID
 }
 
@@ -211,17 +210,22 @@ func (m *tree) sort(b *branch) {
 		} else if none {
 			usedX, usedY = m.ratio(x.used, m.total), m.ratio(y.used, m.total)
 		}
-		if b.ByPriority && x.Priority != y.Priority && (usedX < 1) == (usedY < 1) {
-			return cmp.Compare(y.Priority, x.Priority)
-		}
-		if usedX != usedY {
-			return cmp.Compare(usedX, usedY)
+		if c := b.before(x, y, usedX, usedY); c != 0 {
+			return c
 		}
 		if m, n := x.Capacity.Absolute.MemoryMB, y.Capacity.Absolute.MemoryMB; m != n {
 			return cmp.Compare(n, m)
 		}
 		return cmp.Or(cmp.Compare(y.Part, x.Part), cmp.Compare(x.Index, y.Index))
 	})
+}
+
+// before compares children by priority if the queue says so, and by so much use of what is guaranteed to them.
+func (b *branch) before(x, y *branch, usedX, usedY float32) int {
+	if b.ByPriority && x.Priority != y.Priority && (usedX < 1) == (usedY < 1) {
+		return cmp.Compare(y.Priority, x.Priority)
+	}
+	return cmp.Compare(usedX, usedY)
 }
 
 // offerLeaf offers a node to the jobs of a queue in their order.

@@ -202,7 +202,7 @@ func (m *tree) Headroom(v *state.View, id state.JobID) state.Resource {
 		return m.total
 	}
 	left := smallest(m.userLimit(b, j.user).Sub(j.user.used), b.limit.Sub(b.used))
-	return m.min(m.total.Sub(m.root.used), m.down(state.Resource{MemoryMB: max(0, left.MemoryMB), VCores: max(0, left.VCores)}))
+	return m.min(m.total.Sub(m.root.used), m.down(positive(left)))
 }
 
 // Wants implements Masters.

@@ -27,7 +27,7 @@ func (at *attempts) succeed(id int32) {
 	if err := at.state.Finish(j.id, a.task); err != nil {
 		panic(err) // a programming error in this package: package state does not know the task as running
 	}
-	at.masters.freeAtBeat(reported{n, j.id, j.size[a.kind], false})
+	at.masters.freeAtBeat(reported{n, j.id, j.size[a.kind], false}, 0)
 	j.done[a.kind]++
 	at.r.Attempts.Succeeded++
 	if a.kind == state.Map {

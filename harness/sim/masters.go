@@ -82,7 +82,7 @@ type reported struct {
 
 // freeAtBeat has a container that has ended count as used until its node's next heartbeat, if the
 // model starts ApplicationMasters: its queue's limits are those of YARN, which hears of it then.
-func (am *masters) freeAtBeat(x reported) {
+func (am *masters) freeAtBeat(x reported, laterMs int64) {
 	switch {
 	case am.by == nil:
 		return
@@ -90,11 +90,6 @@ func (am *masters) freeAtBeat(x reported) {
 	default:
 		am.state.Hold(x.node, x.job, x.size)
 	}
-	am.freeAfter(0, x)
-}
-
-// freeAfter has YARN hear of the end of a container with the first heartbeat of its node, and so many ms later.
-func (am *masters) freeAfter(ms int64, x reported) {
 	if am.Costs.NodeBeatMs == 0 {
 		am.free(x)
 		return
@@ -106,7 +101,7 @@ func (am *masters) freeAfter(ms int64, x reported) {
 	} else {
 		am.ended = append(am.ended, x)
 	}
-	am.events.Push(am.nodes.reports(x.node)+ms, evFreed, i, 0)
+	am.events.Push(am.nodes.reports(x.node)+laterMs, evFreed, i, 0)
 }
 
 // free has YARN hear of the end of a container.
@@ -444,7 +439,7 @@ func (am *masters) leave(j *job, lost bool) {
 		am.placeBeside()
 	}
 	if am.by != nil && !lost && j.amNode != state.None {
-		am.freeAtBeat(reported{j.amNode, j.id, j.amSize, true})
+		am.freeAtBeat(reported{j.amNode, j.id, j.amSize, true}, 0)
 		j.amNode = state.None
 		return
 	}

@@ -10,17 +10,14 @@ import (
 // hears with its next heartbeat that a container of it is to end, and reports the end with the one after.
 func (s *Sim) preempt() {
 	for _, c := range s.preempter.Preempt(s.view, s.running, nil) {
-		id := uint32(c.ID)
-		switch {
-		case c.Master:
+		if c.Master {
 			s.loseMaster(s.jobs.slot[c.Job], traces.KilledByYARN)
-		case s.attempts.list[id].gen == uint32(c.ID>>32):
-			x := reported{node: s.attempts.list[id].node, job: state.None, size: s.view.ContainerSize(c.Job, c.Kind)}
-			s.attempts.kill(int32(id), traces.KilledByYARN, true)
-			s.state.Hold(x.node, x.job, x.size)
-			s.masters.freeAfter(int64(s.Costs.NodeBeatMs), x)
-			s.nodes.noteRoom(x.node)
+			continue
 		}
+		id := int32(uint32(c.ID))
+		x := reported{node: s.attempts.list[id].node, job: state.None, size: s.view.ContainerSize(c.Job, c.Kind)}
+		s.attempts.kill(id, traces.KilledByYARN, true)
+		s.masters.freeAtBeat(x, int64(s.Costs.NodeBeatMs))
 	}
 }
 
