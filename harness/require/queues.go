@@ -24,9 +24,7 @@ type QueueSetting struct {
 	Setting        // the requirement, with QUEUE and LABEL in its property's name
 	Queue   string // path of the queue, such as root.default
 	Name    string // full name of the property
-	Present string // the value now; "" if it is not set
 	Value   string // the value wanted
-	Added   string // what Value adds to Present, if that is a list
 }
 
 // LackingQueueSettings returns the settings that give a leaf queue, and each
@@ -54,7 +52,7 @@ func LackingQueueSettings(s yarnclient.Scheduler, conf map[string]string, queue 
 				return nil, fmt.Errorf("%s has %.80q; want names of node labels", name, has[i])
 			}
 			if more := missingFrom(has, want); !slices.Contains(has, "*") && len(more) > 0 {
-				lacking = append(lacking, QueueSetting{access, path, name, listed, strings.Join(append(has, more...), ","), strings.Join(more, ",")})
+				lacking = append(lacking, QueueSetting{access, path, name, strings.Join(append(has, more...), ",")})
 			}
 		}
 		value := whole(*q)
@@ -69,7 +67,7 @@ func LackingQueueSettings(s yarnclient.Scheduler, conf map[string]string, queue 
 					"set it to 0 in the same terms, or name the queue with --queue", other, given, label, path)
 			}
 			if has != value && (none(has) || q.Terms != yarnclient.InWeights) {
-				lacking = append(lacking, QueueSetting{capacity, path, name, conf[name], value, ""})
+				lacking = append(lacking, QueueSetting{capacity, path, name, value})
 			}
 		}
 	}
