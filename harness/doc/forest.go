@@ -18,8 +18,6 @@ type Forest struct {
 	// What names the effects, and Ours the figures, in the head of the table; by default
 	// "effect" and "ours, 95 %".
 	What, Ours string
-	// BandText says what the band of the rows is.
-	BandText string
 	// DotText says what the dots of the rows are.
 	DotText string
 	Rows    []ForestRow
@@ -272,7 +270,8 @@ func (t *Forest) legend(s *canvas) {
 	mark("published", func(r *ForestRow) { r.Published = 0 }, func(r *ForestRow) bool { return drawn(r.Published) })
 	mark("the most there is room for", func(r *ForestRow) { r.None, r.Room.Value = -1, 1 },
 		func(r *ForestRow) bool { return drawn(r.Room.Value) })
-	mark(t.BandText, func(r *ForestRow) { r.None, r.Band = 0, 1 }, func(r *ForestRow) bool { return r.Band > 0 })
+	mark("repeats differ by so much among themselves", func(r *ForestRow) { r.None, r.Band = 0, 1 },
+		func(r *ForestRow) bool { return r.Band > 0 })
 	if !t.Shared {
 		s.WriteString(`<span class="mark">each row has its own scale</span>`)
 	}

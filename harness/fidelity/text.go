@@ -13,7 +13,7 @@ import (
 func (r *Report) Forest() *doc.Forest {
 	f := &doc.Forest{
 		Name: "predictions", Title: "Error of predicted job completion times, in percent of the measured ones", Shared: true,
-		What: "workload and model", Ours: "error of the mean, 95 %", BandText: "repeats differ by so much among themselves", DotText: "a trial",
+		What: "workload and model", Ours: "error of the mean, 95 %", DotText: "a trial",
 	}
 	if r.replays {
 		f.Title, f.DotText = "Error of replayed job completion times, in percent of the recorded ones", "a job"
