@@ -17,6 +17,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/netip"
@@ -239,8 +240,10 @@ func (c *Cluster) register(ctx context.Context, every time.Duration) error {
 	if err := calls.Wait(); err != nil {
 		return err
 	}
-	for i, n := range all {
-		c.goroutine.Go(func() { n.beatOn(c.ctx, every*time.Duration(i)/time.Duration(len(all)), every) })
+	// Nodes beat in a mixed order. In the order of names those of a rack would beat one after
+	// another, and a job would get its containers in one rack.
+	for place, i := range rand.New(rand.NewPCG(1, 1)).Perm(len(all)) { //nolint:gosec // no secret: the same order in each run
+		c.goroutine.Go(func() { all[i].beatOn(c.ctx, every*time.Duration(place)/time.Duration(len(all)), every) })
 	}
 	quiet := 0
 	err := c.await(ctx, "the scheduler", func() (bool, error) {
