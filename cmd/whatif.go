@@ -149,6 +149,7 @@ func (o *queueOptions) ask(ctx context.Context, file *config.Cluster, t *recorde
 		}
 		facts = append(facts, traces.NodeFacts{
 			Node: traces.Node(n.Host), Rack: n.Rack, MemoryBytes: int64(total.MemoryMB) << 20, VCores: int32(total.VCores), Worker: true,
+			Label: n.Label(),
 		})
 	}
 	if len(facts) == 0 {

@@ -150,6 +150,8 @@ type NodeFacts struct {
 	// Worker is true for a node that runs tasks, and false for a node that only
 	// runs ApplicationMasters.
 	Worker bool `json:"worker"`
+	// Label is the node's label, if YARN says so: only jobs that ask for it run there.
+	Label string `json:"label,omitempty"`
 }
 
 // LinkFacts gives the rate of a node's network link. If Node is empty, the rate

@@ -2,6 +2,8 @@ package config
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -47,6 +49,8 @@ type Machines struct {
 	Scheduler string `yaml:"scheduler,omitempty" text:"YARN's scheduler." values:"capacity,fair"`
 	// Queues is the path of a capacity-scheduler.xml. ApplicationMasters then run on the workers.
 	Queues string `yaml:"queues,omitempty" text:"A capacity-scheduler.xml, by which the cluster's own scheduler divides it."`
+	// Labels has the number of nodes with each node label: the last ones, labels by name.
+	Labels map[string]int `yaml:"labels,omitempty" text:"Node labels, and how many of the last nodes have each; for queues."`
 	// Async makes the simulated Capacity scheduler allocate containers without
 	// waiting for heartbeats of NodeManagers.
 	Async bool `yaml:"async,omitempty" text:"The capacity scheduler allocates without waiting for heartbeats."`
@@ -71,6 +75,15 @@ func (m *Machines) problems(p *problems, path string) {
 		if n > m.Nodes {
 			p.addf(path+"."+key, "%d: want 1 to the number of nodes, %d", n, m.Nodes)
 		}
+	}
+	labelled := 0
+	for label, n := range m.Labels {
+		if labelled += n; n < 1 || label == "" {
+			p.addf(path+".labels", "%q: %d: want a label, and 1 node or more", label, n)
+		}
+	}
+	if labelled > m.Nodes || labelled > 0 && m.Queues == "" {
+		p.addf(path+".labels", "%d nodes have a label: want %d at most, and queues that use them", labelled, m.Nodes)
 	}
 }
 
@@ -98,6 +111,13 @@ func (m *Machines) Facts(name string, rates Rates) (traces.ClusterFacts, map[str
 		}
 		if rates.Link > 0 {
 			c.Links = append(c.Links, traces.LinkFacts{Node: n.Node, BytesPerSec: int64(rates.Link)})
+		}
+	}
+	next := m.Nodes
+	for _, label := range slices.Sorted(maps.Keys(m.Labels)) {
+		for range min(next, m.Labels[label]) {
+			next--
+			c.Nodes[next].Label = label
 		}
 	}
 	for r := range m.Racks {

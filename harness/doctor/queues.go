@@ -35,7 +35,7 @@ func ExamineQueues(f *queues.File, err error) *Queues {
 	}
 	r.NotSimulated = append(r.NotSimulated, f.NotSimulated...)
 	const cluster = 1 << 30 // so many MB that shares of it are exact
-	shares := f.Shares(state.Resource{MemoryMB: cluster, VCores: cluster})
+	shares := f.Shares(state.Resource{MemoryMB: cluster, VCores: cluster}, "")
 	for q := range f.All() {
 		add := func(key, format string, args ...any) {
 			r.Findings = append(r.Findings, Finding{q.Path, q.Path + "." + key, fmt.Sprintf(format, args...)})

@@ -17,11 +17,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -137,6 +139,10 @@ func (c *Cluster) start(ctx context.Context, described *config.Cluster, folder s
 			f.AddTo(site) // preemption is switched on in yarn-site.xml alone
 		}
 	}
+	if len(m.Labels) > 0 {
+		site["yarn.node-labels.enabled"], site["yarn.node-labels.configuration-type"] = "true", "centralized"
+		site["yarn.node-labels.fs-store.root-dir"] = "file://" + filepath.Join(folder, "node-labels")
+	}
 	c.manager, err = lab.NewManager(ctx, l, hosts, folder, string(divided), site, func(e lab.Event) { c.tell(e.What) })
 	if err != nil {
 		return err
@@ -190,7 +196,7 @@ func (c *Cluster) place(described *config.Cluster) (hosts []lab.Host) {
 		add(c.masters[0], 0)
 	}
 	for _, f := range facts.Nodes {
-		n := &Node{Host: string(f.Node), Rack: f.Rack, MemoryMB: f.MemoryBytes >> 20, VCores: int(f.VCores)}
+		n := &Node{Host: string(f.Node), Rack: f.Rack, label: f.Label, MemoryMB: f.MemoryBytes >> 20, VCores: int(f.VCores)}
 		c.Nodes = append(c.Nodes, n)
 		rack := 0
 		_, _ = fmt.Sscanf(f.Rack, "/rack%d", &rack)
@@ -226,6 +232,18 @@ func (c *Cluster) register(ctx context.Context, every time.Duration) error {
 			return err
 		}
 		if err := c.RM.ReplaceLabels(ctx, map[string]string{c.masters[0].nodeID(): require.Masters}); err != nil {
+			return err
+		}
+	}
+	labelOf := map[string]string{}
+	for _, n := range c.Nodes {
+		if n.label != "" {
+			labelOf[n.nodeID()] = n.label
+		}
+	}
+	if len(labelOf) > 0 {
+		names := slices.Compact(slices.Sorted(maps.Values(labelOf)))
+		if err := errors.Join(c.RM.AddLabels(ctx, true, names...), c.RM.ReplaceLabels(ctx, labelOf)); err != nil {
 			return err
 		}
 	}

@@ -33,6 +33,7 @@ type Node struct {
 	VCores     int
 
 	c      *Cluster
+	label  string // its node label, beside those by which heddle steers
 	ip     netip.Addr
 	server net.Listener // for the ResourceManager, which starts ApplicationMasters
 	id     ipc.Message  // NodeId

@@ -176,7 +176,7 @@ func emulateQueues(t *testing.T, f *queues.File, jobs []queueJob) []queueRun {
 	beat := units.Duration(queueBeatMs * time.Millisecond)
 	c := start(t, &config.Cluster{Name: "queues", User: "tester", Machines: &config.Machines{
 		Nodes: queueNodes, Racks: 2, Slots: queueSlots, Container: 1024 * units.MiB, BlockSize: 64 * units.MiB, Replication: 2,
-		NMHeartbeat: beat, AMHeartbeat: beat, Queues: name,
+		NMHeartbeat: beat, AMHeartbeat: beat, Queues: name, Labels: labelsOf(f),
 	}})
 	runs := make([]queueRun, len(jobs))
 	var all sync.WaitGroup
@@ -250,6 +250,17 @@ func emulated(c *emulate.Cluster, name string, x *queueJob) *emulate.Job {
 	return j
 }
 
+// labelsOf has four nodes with each label that queues of a file ask for.
+func labelsOf(f *queues.File) map[string]int {
+	list := map[string]int{}
+	for _, q := range f.Leaves() {
+		if q.DefaultLabel != "" {
+			list[q.DefaultLabel] = 4
+		}
+	}
+	return list
+}
+
 // simulateQueues simulates the same jobs under the model capacity with the file.
 func simulateQueues(t *testing.T, f *queues.File, jobs []queueJob) ([]queueRun, error) {
 	t.Helper()
@@ -263,11 +274,11 @@ func simulateQueues(t *testing.T, f *queues.File, jobs []queueJob) ([]queueRun, 
 	if !f.Dominant {
 		cores = 1000 // nobody counts them
 	}
-	machines := config.Machines{Nodes: queueNodes, Racks: 2, Slots: queueSlots, Container: 1024 * units.MiB}
+	machines := config.Machines{Nodes: queueNodes, Racks: 2, Slots: queueSlots, Container: 1024 * units.MiB, Labels: labelsOf(f)}
 	facts, _ := machines.Facts("queues", config.Rates{})
 	for _, n := range facts.Nodes {
 		c.Cluster.Nodes = append(c.Cluster.Nodes, sim.Node{
-			Name: string(n.Node), Rack: n.Rack, Capacity: state.Resource{MemoryMB: 1024 * queueSlots, VCores: cores},
+			Name: string(n.Node), Rack: n.Rack, Label: n.Label, Capacity: state.Resource{MemoryMB: 1024 * queueSlots, VCores: cores},
 		})
 	}
 	source := &sim.Jobs{}

@@ -47,7 +47,7 @@ func (f *File) labels(q *Queue) {
 	if q.DefaultLabel == "" && q.Parent != nil && !set {
 		q.DefaultLabel = q.Parent.DefaultLabel
 	}
-	if q.DefaultLabel != "" && !slices.Contains(q.Labels, "*") && !slices.Contains(q.Labels, q.DefaultLabel) {
+	if q.DefaultLabel != "" && !q.MayUse(q.DefaultLabel) {
 		fail(expression, "the queue's jobs may not ask for label %s", q.DefaultLabel)
 	}
 }
@@ -157,6 +157,9 @@ func checkPercent(key, path string, sum float32, own Amount, zero bool) {
 	}
 }
 
+// NoLabels is why keys about node labels do nothing on a cluster whose nodes have none.
+const NoLabels = "the nodes have no labels; --cluster asks a ResourceManager for them"
+
 // without are keys that do nothing in a simulation though they are read, by their first or last
 // part, and why.
 var without = map[string]string{
@@ -186,7 +189,7 @@ func (f *File) listKeys() {
 			why, does = without[first]
 		}
 		if strings.Contains(name, ".accessible-node-labels") && strings.TrimSpace(value) != "*" || last == "default-node-label-expression" {
-			why, does = "nodes have no labels", true
+			why, does = NoLabels, true
 		}
 		if !f.Preemption.Enabled && (strings.HasPrefix(name, monitor) || last == "disable_preemption") {
 			why, does = monitorSwitch+" is not true", true

@@ -110,7 +110,7 @@ func TestRead(t *testing.T) {
 	}
 	want = []string{
 		"queue-mappings: jobs go to the queue that they name",
-		"root.etl.accessible-node-labels: nodes have no labels",
+		"root.etl.accessible-node-labels: " + queues.NoLabels,
 		"root.etl.acl_submit_applications: everybody may submit to each queue",
 		"root.etl.disable_preemption: yarn.resourcemanager.scheduler.monitor.enable is not true",
 		"root.gone.capacity: no queue of the file has this path",

@@ -71,6 +71,11 @@ type Queue struct {
 	ByLabel      map[string]Part // by node label, what it has of the nodes that have it
 }
 
+// MayUse reports whether jobs of the queue may ask for nodes of a label.
+func (q *Queue) MayUse(label string) bool {
+	return slices.Contains(q.Labels, label) || slices.Contains(q.Labels, "*")
+}
+
 // Part is what a queue has of the nodes of a label.
 type Part struct {
 	Capacity, MaxCapacity Amount

@@ -12,24 +12,26 @@ type Share struct {
 	most float32
 }
 
-// Shares returns what each queue has of a cluster with these nodes, by Queue.Index.
+// Shares returns what each queue has of a cluster's nodes with a label, or without one, by
+// Queue.Index.
 //
 // Source: Hadoop 3.4 AbstractCSQueue.updateEffectiveResources in single precision, on which it
 // depends how many containers fit.
-func (f *File) Shares(total state.Resource) []Share {
+func (f *File) Shares(total state.Resource, label string) []Share {
 	list := make([]Share, f.count)
 	list[0] = Share{Guaranteed: total, Most: total, Part: 1, most: 1}
 	for q := range f.All() {
 		var weights float32
 		var asked state.Resource
 		for _, c := range q.Children {
-			if c.Capacity.Mode == Weight {
-				weights += c.Capacity.Value
+			capacity, _ := c.amounts(label)
+			if capacity.Mode == Weight {
+				weights += capacity.Value
 			}
-			asked = asked.Add(c.Capacity.Absolute)
+			asked = asked.Add(capacity.Absolute)
 		}
 		for _, c := range q.Children {
-			list[c.Index] = c.share(&list[q.Index], total, asked, weights)
+			list[c.Index] = c.share(&list[q.Index], total, asked, weights, label)
 		}
 	}
 	return list
@@ -37,35 +39,47 @@ func (f *File) Shares(total state.Resource) []Share {
 
 // share returns what the queue has, whose parent has of. The parent's children ask for so much,
 // or have so much weight, together.
-func (q *Queue) share(of *Share, total, asked state.Resource, weights float32) (s Share) {
-	if q.Capacity.Mode == Absolute {
-		s.Guaranteed = q.Capacity.Absolute
+func (q *Queue) share(of *Share, total, asked state.Resource, weights float32, label string) (s Share) {
+	capacity, most := q.amounts(label)
+	if capacity.Mode == Absolute {
+		s.Guaranteed = capacity.Absolute
 		if has := of.Guaranteed; asked.MemoryMB > has.MemoryMB {
 			s.Guaranteed.MemoryMB = int32(float32(s.Guaranteed.MemoryMB) * (float32(has.MemoryMB) / float32(asked.MemoryMB)))
 			if asked.VCores > 0 {
 				s.Guaranteed.VCores = int32(float32(s.Guaranteed.VCores) * (float32(has.VCores) / float32(asked.VCores)))
 			}
 		}
-		if s.Most = of.Most; q.MaxCapacity.Mode == Absolute && q.MaxCapacity.Absolute.MemoryMB < s.Most.MemoryMB {
-			s.Most = q.MaxCapacity.Absolute
+		if s.Most = of.Most; most.Mode == Absolute && most.Absolute.MemoryMB < s.Most.MemoryMB {
+			s.Most = most.Absolute
 		}
 		s.Part = float32(s.Guaranteed.MemoryMB) / float32(max(1, total.MemoryMB))
 		s.most = float32(s.Most.MemoryMB) / float32(max(1, total.MemoryMB))
 		return s
 	}
-	s.Part = of.Part * (q.Capacity.Value / 100)
-	if q.Capacity.Mode == Weight {
+	s.Part = of.Part * (capacity.Value / 100)
+	if capacity.Mode == Weight {
 		s.Part = 0
 		if weights > 0 {
-			s.Part = of.Part * (q.Capacity.Value / weights)
+			s.Part = of.Part * (capacity.Value / weights)
 		}
 	}
 	s.most = of.most
-	if q.MaxCapacity.Mode == Percent {
-		s.most *= max(0, q.MaxCapacity.Value/100)
+	if most.Mode == Percent {
+		s.most *= max(0, most.Value/100)
 	}
 	s.Guaranteed, s.Most = Times(total, s.Part), Times(total, s.most)
 	return s
+}
+
+// amounts returns what the file says that the queue has of nodes with a label.
+func (q *Queue) amounts(label string) (capacity, most Amount) {
+	if label == "" {
+		return q.Capacity, q.MaxCapacity
+	}
+	if of, ok := q.ByLabel[label]; ok {
+		return of.Capacity, of.MaxCapacity
+	}
+	return Amount{}, Amount{Value: 100} //nolint:mnd // percent
 }
 
 // Times returns a share of memory and cores, rounded down.

@@ -32,7 +32,7 @@ func ExampleOutcomes() {
 	}
 	// Output:
 	// model  actuator  splits       seed  jobs  makespan  mean completion  cache  node  rack  off  digest
-	// yarn   none      asSubmitted  1        2   53.48 s          42.66 s      0    32     0    0  319923f7c9268c67
+	// yarn   none      asSubmitted  1        2   56.58 s          47.02 s      0    32     0    0  c5e3b8278fc3e252
 	// fifo   labels    asSubmitted  1        2   60.53 s          48.74 s      0    27     5    0  0a95e971fbc0103b
 	// delay  labels    asSubmitted  1        2   59.83 s          49.77 s      0    31     1    0  7e8f63c60db5a86d
 }

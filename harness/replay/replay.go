@@ -319,7 +319,7 @@ func facts(t *recorded.Trace, x *sim.Machines) traces.ClusterFacts {
 	for _, n := range x.Nodes {
 		out.Nodes = append(out.Nodes, traces.NodeFacts{
 			Node: traces.Node(n.Name), Rack: n.Rack, MemoryBytes: int64(n.Capacity.MemoryMB) << 20, VCores: n.Capacity.VCores,
-			CacheBytes: n.CacheBytes, Cores: n.Cores, Worker: true,
+			CacheBytes: n.CacheBytes, Cores: n.Cores, Worker: true, Label: n.Label,
 		})
 		if n.DiskBytesPerSec > 0 {
 			out.Disks = append(out.Disks, traces.DiskFacts{Node: traces.Node(n.Name), BytesPerSec: n.DiskBytesPerSec})
@@ -394,6 +394,9 @@ func (c *Config) scheduler() (sched.Model, error) {
 		if of := yarnParams[key]; of[0] == name && settings[key] != "" {
 			params[of[1]] = settings[key]
 		}
+	}
+	if name == "capacity" && settings[queues.Prefix+"schedule-asynchronously.enable"] == "true" {
+		params["maxPerHeartbeat"] = "1" // each time that a node's turn comes
 	}
 	m, err := sched.New(name, params)
 	if err != nil {

@@ -46,6 +46,8 @@ import (
 //	rackLocalityFullReset        (true)
 //	offSwitchPerHeartbeat        containers (1)      after so many off-rack ones (re-runs and reduces
 //	                                                 are) a node gets nothing more in a heartbeat; 0: no limit
+//	maxPerHeartbeat              containers (0)      after so many of any kind, likewise: 1 of a cluster that
+//	                                                 schedules asynchronously, each time that a node's turn comes
 //
 // Differs. Queues have no children, and only memory is counted. Four parts are
 // left out: user limits, the limit on ApplicationMasters, reservations and
@@ -58,6 +60,7 @@ type capacity struct {
 	capacities, maxCapacities map[string]float64 // guaranteed and largest share of each queue, by queue name, in percent of the cluster
 	fairOrder                 bool
 	offSwitchPerHeartbeat     int
+	maxPerHeartbeat           int
 
 	queues         []capacityQueue
 	order          shares
@@ -92,6 +95,7 @@ var capacityInfo = Info{
 			Name: "offSwitchPerHeartbeat", Type: Int, Default: "1", Unit: "containers",
 			Doc: "off-rack ones, re-runs and reduces among them, after which a node gets nothing more in a heartbeat; 0: no limit",
 		},
+		{Name: "maxPerHeartbeat", Type: Int, Default: "0", Unit: "containers", Doc: "that a node gets per heartbeat; 0: all it can hold"},
 		{Name: "queues", Type: Text, Doc: "a capacity-scheduler.xml, or its lines of key=value: all else is as it says; " +
 			"queues.KEY is another value of a key, such as queues.root.etl.capacity"},
 	},
@@ -109,7 +113,7 @@ var capacityInfo = Info{
 			if err != nil {
 				return nil, err
 			}
-			return PerNode{newTree(f)}, nil
+			return PerNode{newPartitions(f)}, nil
 		}
 		sum := 0.0
 		for _, percent := range a.Table("capacities") {
@@ -120,7 +124,7 @@ var capacityInfo = Info{
 		}
 		m := &capacity{
 			capacities: a.Table("capacities"), maxCapacities: a.Table("maxCapacities"), fairOrder: a.Text("order") == "fair",
-			offSwitchPerHeartbeat: int(a.Int("offSwitchPerHeartbeat")),
+			offSwitchPerHeartbeat: int(a.Int("offSwitchPerHeartbeat")), maxPerHeartbeat: int(a.Int("maxPerHeartbeat")),
 			nearness: nearness{
 				nodeLocalityDelay: a.Int("nodeLocalityDelay"), rackLocalityAdditionalDelay: a.Int("rackLocalityAdditionalDelay"),
 				rackLocalityFullReset: a.Bool("rackLocalityFullReset"),
@@ -136,7 +140,8 @@ var capacityInfo = Info{
 func (m *capacity) Name() string { return "capacity" }
 
 func (m *capacity) Choose(v *state.View, n state.NodeID) (Pick, bool) {
-	if m.sinceHeartbeat.round(v, n); m.sinceHeartbeat.reached(m.offSwitchPerHeartbeat, Off, Rerun, Reduces) {
+	if m.sinceHeartbeat.round(v, n); m.sinceHeartbeat.reached(m.offSwitchPerHeartbeat, Off, Rerun, Reduces) ||
+		m.sinceHeartbeat.reached(m.maxPerHeartbeat, Cache, Node, Rack, Off, Rerun, Reduces) {
 		return Pick{}, false
 	}
 	m.know(v)

@@ -36,12 +36,12 @@ type Masters interface {
 // Jobs are refused, or wait until their queue has room for ApplicationMasters (Admit, activate).
 //
 // Source. Hadoop 3.4.2 CapacityScheduler in legacy mode, held against a ResourceManager.
-//
-// Differs. Nodes have no labels.
 type tree struct {
 	nearness
 	amounts
 	file    *queues.File
+	label   string         // of the nodes that it divides
+	cluster state.Resource // all nodes
 	root    *branch
 	all     []*branch // by queues.Queue.Index
 	jobs    PerJob[treeJob]
@@ -116,14 +116,14 @@ const (
 
 // QueuesOf returns the file of queues that a model follows, nil if it follows none.
 func QueuesOf(m Model) *queues.File {
-	if t, ok := As[*tree](m); ok {
+	if t, ok := As[*partitions](m); ok {
 		return t.file
 	}
 	return nil
 }
 
-func newTree(f *queues.File) *tree {
-	m := &tree{file: f, all: make([]*branch, len(f.Shares(state.Resource{}))), chosen: map[uint64]int64{}}
+func newTree(f *queues.File, label string) *tree {
+	m := &tree{file: f, label: label, all: make([]*branch, len(f.Shares(state.Resource{}, label))), chosen: map[uint64]int64{}}
 	m.nodeLocalityDelay, m.rackLocalityAdditionalDelay = f.NodeLocalityDelay, f.RackLocalityAdditionalDelay
 	m.rackLocalityFullReset, m.dominant = f.RackLocalityFullReset, f.Dominant
 	var plant func(q *queues.Queue, parent *branch) *branch

@@ -268,8 +268,8 @@ func without(list []state.JobID, id state.JobID) []state.JobID {
 
 // follow brings what queues and users use up to date.
 func (m *tree) follow(v *state.View) {
-	if total, step := v.Total(), v.Smallest(); m.total != total || m.step != step {
-		m.total, m.step = total, step
+	if total, step := v.Total(), v.Smallest(); m.cluster != total || m.step != step {
+		m.cluster, m.total, m.step = total, labelled(v, m.label), step
 		m.resize(v)
 	}
 	var ok bool
@@ -278,7 +278,7 @@ func (m *tree) follow(v *state.View) {
 	}
 	for _, id := range m.changed {
 		j := m.jobs.Of(id)
-		if j.leaf == nil && v.Waiting(id, state.Map)+v.Waiting(id, state.Reduce) > 0 {
+		if j.leaf == nil && m.labelOf(v, id) == m.label && v.Waiting(id, state.Map)+v.Waiting(id, state.Reduce) > 0 {
 			m.adopt(v, id)
 		}
 		switch {
@@ -304,7 +304,7 @@ func (m *tree) follow(v *state.View) {
 
 // resize gives all queues their shares of the cluster, which has changed.
 func (m *tree) resize(v *state.View) {
-	for i, s := range m.file.Shares(m.total) {
+	for i, s := range m.file.Shares(m.total, m.label) {
 		b := m.all[i]
 		b.Share = s
 		m.rate(b)

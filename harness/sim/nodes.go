@@ -60,6 +60,9 @@ func (x *nodes) begin(c *Config, e *kernel.Events, s *state.State, full bool) er
 		if err != nil {
 			return err
 		}
+		if m.Label != "" {
+			s.SetNodeLabel(id, m.Label)
+		}
 		x.list[i] = node{
 			hash:  traces.HashName(m.Name),
 			rack:  int32(x.view.Rack(id)),

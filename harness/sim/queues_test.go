@@ -13,6 +13,13 @@ import (
 // under a file of queues. Each job is given as user@queue. It returns when jobs end, in s.
 func queueJobs(t *testing.T, file string, jobs ...string) (ends []int64, refused []string) {
 	t.Helper()
+	return labelledJobs(t, 0, file, jobs...)
+}
+
+// labelledJobs is queueJobs where the last nodes have the label gpu. A job may ask for a label, as
+// user@queue:label.
+func labelledJobs(t *testing.T, gpus int, file string, jobs ...string) (ends []int64, refused []string) {
+	t.Helper()
 	digest := uint64(0)
 	for again := range 2 {
 		m := must(sched.New("capacity", sched.Params{"queues": file + "\nnode-locality-delay=-1\nper-node-heartbeat.maximum-offswitch-assignments=9"}))
@@ -20,12 +27,16 @@ func queueJobs(t *testing.T, file string, jobs ...string) (ends []int64, refused
 		for i := range 10 {
 			c.Cluster.Nodes = append(c.Cluster.Nodes, Node{Name: fmt.Sprint("n", i), Rack: "r", Capacity: state.Resource{MemoryMB: 4096, VCores: 4}})
 		}
+		for i := range gpus {
+			c.Cluster.Nodes[9-i].Label = "gpu"
+		}
 		var list []Job
 		for i, name := range jobs {
 			user, queue, _ := strings.Cut(name, "@")
+			queue, label, _ := strings.Cut(queue, ":")
 			size := state.Resource{MemoryMB: 1024, VCores: 1}
 			list = append(list, Job{
-				JobSpec: state.JobSpec{Name: fmt.Sprint("j", i), User: user, Queue: queue, Maps: 4, MapSize: size, ReduceSize: size},
+				JobSpec: state.JobSpec{Name: fmt.Sprint("j", i), User: user, Queue: queue, Label: label, Maps: 4, MapSize: size, ReduceSize: size},
 				MapWork: []Work{{FixedMs: 10_000}}, AMSize: size,
 			})
 		}
@@ -65,6 +76,31 @@ func TestQueueLimits(t *testing.T) {
 	} {
 		if ends, refused := queueJobs(t, x.file, x.jobs...); fmt.Sprint(ends) != x.ends || strings.Join(refused, "") != "" {
 			t.Errorf("%s: jobs end at %v s %q, want %s", name, ends, refused, x.ends)
+		}
+	}
+}
+
+// TestNodeLabels has jobs run on the nodes of a label or on the others, by what their queues have of
+// each: two nodes of four containers have the label gpu, eight have none, and a job takes five.
+func TestNodeLabels(t *testing.T) {
+	const file = "root.queues=etl,ml\nroot.etl.capacity=100\nroot.etl.accessible-node-labels=\nroot.ml.capacity=0\nroot.ml.accessible-node-labels=gpu\n" +
+		"root.ml.accessible-node-labels.gpu.capacity=100\nroot.ml.default-node-label-expression=gpu\nmaximum-am-resource-percent=0.5\nroot.ml.user-limit-factor=2\n"
+	etl := []string{"u@etl", "u@etl", "u@etl", "u@etl", "u@etl", "u@etl"}
+	const noneOfGPU = "queue root.etl may not use nodes of label gpu"
+	for name, x := range map[string]struct {
+		gpus    int
+		jobs    []string
+		ends    string
+		refused string
+	}{
+		"labels by queues":              {2, append([]string{"u@ml", "u@ml"}, etl...), "[10 20 10 10 10 10 10 10]", ""},
+		"a job asks for a label":        {2, []string{"u@etl:gpu", "u@ml:gpu"}, "[0 10]", noneOfGPU},
+		"no node has it":                {2, []string{"u@ml:fpga", "u@ml"}, "[0 10]", "queue root.ml may not use nodes of label fpga"},
+		"labels of a cluster with none": {0, []string{"u@etl:gpu", "u@etl"}, "[10 10]", ""},
+	} {
+		ends, refused := labelledJobs(t, x.gpus, file, x.jobs...)
+		if fmt.Sprint(ends) != x.ends || strings.Join(refused, "") != x.refused {
+			t.Errorf("%s: jobs end at %v s %q, want %s %q", name, ends, refused, x.ends, x.refused)
 		}
 	}
 }

@@ -71,6 +71,7 @@ func (m *Machines) hostSpeed() float64 {
 type Node struct {
 	Name     string
 	Rack     string
+	Label    string // its node label, if it has one
 	Capacity state.Resource
 	// Speed is the speed at which the node computes: tasks' compute time is
 	// divided by it. 1 is the speed to which the times of Work.ComputeMs refer; 0

@@ -14,6 +14,7 @@ type JobSpec struct {
 	// shares the slots. YARN knows nothing of it. "" means a pool named like the
 	// queue.
 	Pool          string
+	Label         string  // of the nodes on which its containers may run; "" is its queue's
 	Priority      int32   // the job's priority; jobs with a higher number go first
 	Weight        float64 // the job's weight in fair sharing; 0 means 1
 	Maps, Reduces int32
@@ -96,6 +97,7 @@ type job struct {
 	priority  int32
 	queue     QueueID
 	pool      PoolID
+	label     string
 	user      UserID
 	weight    float64
 	size      [2]Resource // by kind of task: memory and cores of one container
@@ -155,6 +157,7 @@ func (s *State) Submit(spec *JobSpec) (JobID, error) {
 	s.jobs = append(s.jobs, job{
 		priority: spec.Priority, weight: spec.Weight,
 		queue:     QueueID(intern(s.names.queue, &s.names.queues, spec.Queue)),
+		label:     spec.Label,
 		pool:      PoolID(intern(s.names.pool, &s.names.pools, cmp.Or(spec.Pool, spec.Queue))),
 		user:      UserID(intern(s.names.user, &s.names.users, spec.User)),
 		size:      [2]Resource{spec.MapSize, spec.ReduceSize},

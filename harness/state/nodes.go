@@ -88,6 +88,15 @@ func (s *State) SetCapacity(n NodeID, capacity Resource) {
 	s.noteRoom(n)
 }
 
+// SetNodeLabel gives a node a label: only jobs that ask for the label run there, if the
+// scheduler model heeds labels.
+func (s *State) SetNodeLabel(n NodeID, label string) {
+	if s.labels == nil {
+		s.labels = map[NodeID]string{}
+	}
+	s.labels[n] = label
+}
+
 // SetBeside sets how many nodes YARN counts among the cluster's beside those added: nodes
 // that run no tasks, such as those for ApplicationMasters alone.
 func (s *State) SetBeside(nodes int32) { s.beside = nodes }

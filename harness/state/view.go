@@ -48,6 +48,15 @@ func (v *View) Up(n NodeID) bool { return v.s.up.Has(n) }
 // Rack returns a node's rack.
 func (v *View) Rack(n NodeID) RackID { return RackID(v.s.racks[n]) }
 
+// Labelled reports whether some node has a label.
+func (v *View) Labelled() bool { return len(v.s.labels) > 0 }
+
+// NodeLabel returns a node's label; "" if it has none.
+func (v *View) NodeLabel(n NodeID) string { return v.s.labels[n] }
+
+// Label returns the node label that a job asks for; "" if it names none.
+func (v *View) Label(id JobID) string { return v.s.jobs[id].label }
+
 // Capacity returns a node's memory and cores for containers, used or not.
 func (v *View) Capacity(n NodeID) Resource { return v.s.capacity[n] }
 

@@ -1,10 +1,13 @@
 package whatif
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"heddle/harness/compare"
@@ -24,8 +27,8 @@ type LeftOut struct {
 	// Lines say all that is left out, the most important first.
 	Lines []string `json:"lines"`
 
-	total state.Resource // of all nodes
-	spark map[traces.JobID][]int64
+	byLabel map[string]state.Resource // of all nodes with a label, or without one
+	spark   map[traces.JobID][]int64
 }
 
 // mostlyHeld is the share, in percent, from which on what is left out is taken not to decide
@@ -44,13 +47,17 @@ type Cluster struct {
 
 // NewLeftOut says what is left out of a trace, replayed on this cluster.
 func NewLeftOut(t *recorded.Trace, c *Cluster, x *traces.ClusterFacts) LeftOut {
-	l := LeftOut{HeldPct: compare.Number(math.NaN()), spark: t.ExecutorAskMs}
+	l := LeftOut{HeldPct: compare.Number(math.NaN()), spark: t.ExecutorAskMs, byLabel: map[string]state.Resource{}}
+	counts := map[string]int{}
 	for i := range x.Nodes {
-		l.total = l.total.Add(state.Resource{MemoryMB: int32(x.Nodes[i].MemoryBytes >> 20), VCores: x.Nodes[i].VCores})
+		n := &x.Nodes[i]
+		l.byLabel[n.Label] = l.byLabel[n.Label].Add(state.Resource{MemoryMB: int32(n.MemoryBytes >> 20), VCores: n.VCores})
+		counts[n.Label]++
 	}
 	l.held(t, c)
 	l.executors(t)
 	l.nodes(t, len(x.Nodes))
+	l.labels(counts)
 	l.rejected(c)
 	l.chains(t, c.Chains)
 	l.sizes(t)
@@ -134,6 +141,25 @@ func (l *LeftOut) nodes(t *recorded.Trace, simulated int) {
 		}
 	}
 	l.add("Nodes over time: %s; %d are simulated, all the time.", text, simulated)
+}
+
+// labelled reports whether some node has a label.
+func (l *LeftOut) labelled() bool {
+	_, none := l.byLabel[""]
+	return len(l.byLabel) > 1 || !none
+}
+
+// labels says how many nodes have labels.
+func (l *LeftOut) labels(counts map[string]int) {
+	if !l.labelled() {
+		return
+	}
+	var list []string
+	for _, label := range slices.Sorted(maps.Keys(counts)) {
+		list = append(list, fmt.Sprintf("%d %s", counts[label], cmp.Or(label, "without one")))
+	}
+	l.add("Node labels: %s. A job runs on nodes of its maps' label, or of its queue's; idle nodes of a label that is not exclusive serve no "+
+		"others here.", strings.Join(list, ", "))
 }
 
 // rejected counts applications that ended before they ran.

@@ -10,6 +10,7 @@ import (
 	"heddle/harness/compare"
 	"heddle/harness/doc"
 	"heddle/harness/measure"
+	"heddle/harness/queues"
 	"heddle/traces/printable"
 )
 
@@ -149,6 +150,9 @@ func (r *Report) Doc(basis doc.Doc) doc.Doc {
 	for i, file := range []string{r.Old, r.New} {
 		var keys doc.List
 		for _, key := range r.files[i].NotSimulated {
+			if key.Why == queues.NoLabels && r.LeftOut.labelled() {
+				continue
+			}
 			keys = append(keys, fmt.Sprintf("%s = %s: %s", key.Name, strings.TrimSpace(key.Value), key.Why))
 		}
 		if len(keys) > 0 {
@@ -289,9 +293,16 @@ func (r *Report) share(side int, queue string) doc.Cell {
 	if err != nil {
 		return doc.Words("-")
 	}
-	s := r.files[side].Shares(r.LeftOut.total)[q.Index]
-	most := 100 * float64(s.Most.MemoryMB) / float64(r.LeftOut.total.MemoryMB)
-	return doc.Span(100*float64(s.Part), most, "%")
+	label := ""
+	if r.LeftOut.labelled() {
+		label = q.DefaultLabel
+	}
+	has, all := r.LeftOut.byLabel[label], 0.0
+	for _, x := range r.LeftOut.byLabel {
+		all += float64(x.MemoryMB)
+	}
+	s := r.files[side].Shares(has, label)[q.Index]
+	return doc.Span(100*float64(s.Part)*float64(has.MemoryMB)/all, 100*float64(s.Most.MemoryMB)/all, "%")
 }
 
 // mostUsers is how many users a table has.

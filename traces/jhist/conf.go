@@ -65,7 +65,9 @@ func configured(e *traces.JobSubmitted, conf map[string]string) traces.Event {
 		e.Priority = format.Priority(conf["mapreduce.job.priority"])
 	}
 	e.Queue, e.User = cmp.Or(e.Queue, conf["mapreduce.job.queuename"]), cmp.Or(e.User, conf["mapreduce.job.user.name"])
-	e.MapLabel, e.ReduceLabel = conf["mapreduce.map.node-label-expression"], conf["mapreduce.reduce.node-label-expression"]
+	label := conf["mapreduce.job.node-label-expression"]
+	e.MapLabel = cmp.Or(conf["mapreduce.map.node-label-expression"], label)
+	e.ReduceLabel = cmp.Or(conf["mapreduce.reduce.node-label-expression"], label)
 	return &traces.Note{
 		T: e.T, Text: string(e.Job) + ": containers, slow start, priority and labels are those of the configuration file beside its history",
 	}

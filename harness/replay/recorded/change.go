@@ -173,7 +173,7 @@ func (t *Trace) Machines(c *Change) (sim.Machines, error) {
 	var memoryMB, vcores int64 // memory and vcores of all nodes together
 	seen := map[string]bool{}
 	for i, f := range facts {
-		n := sim.Node{Name: string(f.Node), Rack: f.Rack, Cores: f.Cores, Speed: c.Speed, CacheBytes: f.CacheBytes}
+		n := sim.Node{Name: string(f.Node), Rack: f.Rack, Label: f.Label, Cores: f.Cores, Speed: c.Speed, CacheBytes: f.CacheBytes}
 		if c.Cache.Given {
 			n.CacheBytes = int64(c.Cache.Size)
 		}

@@ -119,7 +119,7 @@ func (m *Source) Next(x *sim.Job) bool {
 	*x = sim.Job{
 		ID: j.Job, Workload: j.Workload, Costs: j.Costs, SlowStart: m.Trace.slowStart(j), SubmitMs: m.submitMs(j.T, m.Trace.Jobs[0].T),
 		JobSpec: state.JobSpec{
-			Name: cmp.Or(j.Name, string(j.Job)), User: j.User, Queue: j.Queue, Pool: j.Pool, Priority: j.Priority,
+			Name: cmp.Or(j.Name, string(j.Job)), User: j.User, Queue: j.Queue, Pool: j.Pool, Priority: j.Priority, Label: j.MapLabel,
 			Maps: int32(maps), Reduces: int32(reduces), Replicas: x.Replicas, Cached: x.Cached,
 		},
 		ReduceAskMs: m.Trace.ExecutorAskMs[j.Job],
