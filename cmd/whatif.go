@@ -109,12 +109,8 @@ func (o *queueOptions) cluster(c *cli.Context, r *replayOptions, list []*recorde
 			return nil, err
 		}
 		if m := file.Machines; m != nil {
-			t.SetNodes([]traces.NodeFacts{{
-				Node: "node", Rack: "/rack1", MemoryBytes: int64(m.Container) * int64(m.Slots), VCores: int32(m.Slots), Worker: true,
-			}})
-			if r.Nodes == 0 {
-				r.Nodes, r.Racks = m.Nodes, m.Racks
-			}
+			facts, _ := m.Facts(file.Name, file.Rates)
+			t.SetNodes(facts.Nodes)
 		} else if err := o.ask(c.Context, file, t, x); err != nil {
 			return nil, err
 		}

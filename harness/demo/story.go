@@ -45,7 +45,7 @@ func (s *Simulated) tell() error {
 			"%d times each way.",
 			h.Software["hadoop"], simulatedSeeds),
 		fmt.Sprintf("Can you trust it? The runs took %s s; replayed under YARN's own scheduler %s s: off by %.0f %% at worst. "+
-			"Trust less which maps read from memory: their share is off by %.0f points at worst.",
+			"The share of maps that read from memory is off by %.0f points at worst.",
 			strings.Join(measured, ", "), strings.Join(replayed, ", "), 100*worst, cacheOff),
 		fmt.Sprintf("Would a scheduler that knows the HDFS cache have helped the first one? Maps that read from memory: %s; %s when it ran. "+
 			"Time: %s.", versus(memory), recorded, versus(s.table(cached, "makespan"))),

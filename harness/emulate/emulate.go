@@ -64,6 +64,7 @@ type Cluster struct {
 	starts    atomic.Int32   // of the ResourceManager, but for the first
 	active    atomic.Int32   // of these, the last that is known to be active
 	next      atomic.Int64
+	divided   *queues.File // nil: by labels of heddle's own
 	beats     atomic.Int64
 	late      atomic.Int64
 	mu        sync.Mutex
@@ -136,6 +137,7 @@ func (c *Cluster) start(ctx context.Context, described *config.Cluster, folder s
 			return err
 		}
 		if f, err := queues.Read(bytes.NewReader(divided)); err == nil {
+			c.divided = f
 			f.AddTo(site) // preemption is switched on in yarn-site.xml alone
 		}
 	}
@@ -173,6 +175,16 @@ func (c *Cluster) start(ctx context.Context, described *config.Cluster, folder s
 	}
 	c.goroutine.Go(c.restart)
 	return nil
+}
+
+// labelOf returns the node label of a queue's jobs.
+func (c *Cluster) labelOf(queue string) string {
+	if c.divided != nil {
+		if q, err := c.divided.Leaf(queue); err == nil {
+			return q.DefaultLabel
+		}
+	}
+	return ""
 }
 
 // place makes the nodes that a cluster's file describes.

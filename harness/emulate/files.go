@@ -2,6 +2,7 @@ package emulate
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -206,10 +207,12 @@ func (m *master) read() error {
 func (m *master) submission(app string) yarnclient.Submission {
 	conf := m.Conf
 	am := m.masterSize()
+	// MapReduce's client leaves labels out, so that those of the queue count. REST cannot: "" is none.
+	label := cmp.Or(conf["mapreduce.job.node-label-expression"], m.c.labelOf(conf["mapreduce.job.queuename"]))
 	return yarnclient.Submission{
 		ID: app, Name: conf["mapreduce.job.name"], Type: "MAPREDUCE", Queue: conf["mapreduce.job.queuename"],
 		Priority: int(conf.Int("mapreduce.job.priority", 0)), Tags: strings.Split(conf["mapreduce.job.tags"], ","), MaxAttempts: 2,
-		Label: conf["mapreduce.job.node-label-expression"], AMLabel: conf["mapreduce.job.am.node-label-expression"],
+		Label: label, AMLabel: cmp.Or(conf["mapreduce.job.am.node-label-expression"], label),
 		AM:      yarnclient.Resource{MemoryMB: am.Number(1), VCores: int(am.Number(2))},
 		Command: "emulated",
 	}
