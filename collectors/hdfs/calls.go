@@ -87,7 +87,7 @@ func (l *libraryCalls) answer() ([]byte, error) {
 			if err != nil {
 				return err
 			}
-			r, err = l.c.exchange(ctx, cn, id, "call", ipc.Lengthened(frame, request))
+			r, err = l.c.exchange(ctx, cn, id, ipc.Lengthened(frame, request))
 			return err
 		})
 	})

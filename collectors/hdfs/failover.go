@@ -140,14 +140,14 @@ func (c *Client) answer(ctx context.Context, cn *ipc.Conn, id, retry int32, meth
 	if err != nil {
 		return nil, err
 	}
-	r, err := c.exchange(ctx, cn, id, method, frame)
+	r, err := c.exchange(ctx, cn, id, frame)
 	return r.Body, err
 }
 
 // exchange sends the frame of call id on one connection and returns the NameNode's
 // answer. If that is an exception, the error is a RemoteError, and the answer is
 // returned too.
-func (c *Client) exchange(ctx context.Context, cn *ipc.Conn, id int32, method string, frame []byte) (ipc.Reply, error) {
+func (c *Client) exchange(ctx context.Context, cn *ipc.Conn, id int32, frame []byte) (ipc.Reply, error) {
 	r, err := cn.Call(ctx, id, frame)
 	if err != nil {
 		if remote := (*RemoteError)(nil); errors.As(err, &remote) {

@@ -229,7 +229,8 @@ func (r *recorder) report(a *attempt, x *rest, how traces.Outcome, why string, l
 	j := &r.jobs.list[a.job]
 	w := j.workOf(a.kind, a.task)
 	e := AttemptEnd{
-		Job: int32(j.id), Kind: a.kind, Outcome: how, Launched: launched, Preempted: why == traces.KilledByYARN, Level: a.level, Split: a.split, Node: a.node,
+		Job: int32(j.id), Kind: a.kind, Outcome: how, Launched: launched, Preempted: why == traces.KilledByYARN,
+		Level: a.level, Split: a.split, Node: a.node,
 		StartMs: a.startMs, EndMs: r.events.Now, UpMs: j.amUpMs, InputBytes: w.InputBytes, OutputBytes: w.OutputBytes,
 	}
 	switch {

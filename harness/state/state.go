@@ -116,7 +116,7 @@ type State struct {
 	now      int64
 	nodes    []node
 	labels   map[NodeID]string // of nodes that have one
-	racks    []int32           // by node: number of the node's rack; kept apart from the nodes' other data, since submitting a job reads only the racks
+	racks    []int32           // by node: number of the node's rack; kept apart, since submitting a job reads only the racks
 	capacity []Resource
 	room     NodeSet // nodes that are up and have room for the smallest container
 	up       NodeSet

@@ -230,7 +230,7 @@ func hashOf(path string) (string, error) {
 			return err
 		}
 		defer f.Close()
-		io.WriteString(h, at[len(path):])
+		_, _ = io.WriteString(h, at[len(path):]) // a hash takes all
 		_, err = io.Copy(h, f)
 		return err
 	})

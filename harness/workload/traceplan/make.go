@@ -47,7 +47,7 @@ func (p *planner) plan(r *reader) error {
 			first = old.at
 		}
 		j := p.job(old, first)
-		j.Recorded = recordedOf(r, old)
+		j.Recorded = recordedOf(old)
 		p.tasks += int64(len(maps) + len(reduces))
 		if err := r.tooMany(p.tasks); err != nil {
 			return err
@@ -249,7 +249,7 @@ func (p *planner) listed(rules *traces.ListRules, x *traces.JobListed) (maps, re
 }
 
 // recordedOf returns what the trace says of a job, before merging and scaling.
-func recordedOf(r *reader, j *recorded) Recorded {
+func recordedOf(j *recorded) Recorded {
 	rec := Recorded{CompletionMs: -1}
 	if j.ended > j.at {
 		rec.CompletionMs = (j.ended - j.at).Milliseconds()

@@ -90,7 +90,8 @@ func (m *cacheLearner) study(v *state.View, id state.JobID) sched.Study {
 		}
 	}
 	layout := qlearn.NewLayout(v, id)
-	if before := *m.jobs.Of(id); before != nil && before.table != nil && before.seed == seed && before.table.Layout().Digest() == layout.Digest() {
+	before := *m.jobs.Of(id)
+	if before != nil && before.table != nil && before.seed == seed && before.table.Layout().Digest() == layout.Digest() {
 		// keep the old Q-table: replicas and caches are as before, or only the splits were rewritten
 		return func(func() bool) func() { return func() { before.inputChanges = l.inputChanges } }
 	}
