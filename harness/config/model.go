@@ -77,16 +77,25 @@ func (m *Model) readQueues(beside func(*string)) error {
 		return nil
 	}
 	beside(&path)
-	in, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	f, err := queues.Read(in)
+	f, err := ReadQueues(path)
 	if err == nil {
 		m.Params[queuesParam] = f.String()
 	}
 	return err
+}
+
+// ReadQueues reads a capacity-scheduler.xml, or its lines of key=value.
+func ReadQueues(path string) (*queues.File, error) {
+	in, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	f, err := queues.Read(in)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return f, nil
 }
 
 // The method shorten sets the scheduler model's name. It is called if an

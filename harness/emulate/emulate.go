@@ -12,7 +12,6 @@
 package emulate
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -22,7 +21,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -127,25 +125,23 @@ func (c *Cluster) start(ctx context.Context, described *config.Cluster, folder s
 		l.Scheduler = m.Scheduler
 	}
 	hosts := c.place(described)
-	var divided []byte
+	divided := ""
 	site := map[string]string{
 		"yarn.am.liveness-monitor.expiry-interval-ms": "600000",
 		"yarn.cluster.max-application-priority":       "100",
 	}
 	if m.Queues != "" {
-		if divided, err = os.ReadFile(m.Queues); err != nil {
+		if c.divided, err = config.ReadQueues(m.Queues); err != nil {
 			return err
 		}
-		if f, err := queues.Read(bytes.NewReader(divided)); err == nil {
-			c.divided = f
-			f.AddTo(site) // preemption is switched on in yarn-site.xml alone
-		}
+		divided = c.divided.XML()
+		c.divided.AddTo(site) // preemption is switched on in yarn-site.xml alone
 	}
 	if len(m.Labels) > 0 {
 		site["yarn.node-labels.enabled"], site["yarn.node-labels.configuration-type"] = "true", "centralized"
 		site["yarn.node-labels.fs-store.root-dir"] = "file://" + filepath.Join(folder, "node-labels")
 	}
-	c.manager, err = lab.NewManager(ctx, l, hosts, folder, string(divided), site, func(e lab.Event) { c.tell(e.What) })
+	c.manager, err = lab.NewManager(ctx, l, hosts, folder, divided, site, func(e lab.Event) { c.tell(e.What) })
 	if err != nil {
 		return err
 	}

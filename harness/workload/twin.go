@@ -1,10 +1,8 @@
 package workload
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
-	"os"
 	"path"
 	"strconv"
 	"time"
@@ -12,7 +10,6 @@ import (
 	"heddle/harness/config"
 	"heddle/harness/internal/units"
 	"heddle/harness/measure"
-	"heddle/harness/queues"
 	"heddle/harness/replay"
 	"heddle/harness/replay/calibration"
 	"heddle/harness/sim/draw"
@@ -402,13 +399,9 @@ func Cluster(c *config.Cluster) (traces.Header, Conf, error) {
 	h := traces.Header{Format: traces.FormatVersion, Origin: traces.Simulated, Writer: "heddle", Synthetic: []string{"input"}}
 	h.Cluster, h.Settings = m.Facts(c.Name, c.Rates)
 	if m.Queues != "" {
-		text, err := os.ReadFile(m.Queues)
+		f, err := config.ReadQueues(m.Queues)
 		if err != nil {
 			return h, Conf{}, fmt.Errorf("cluster %s: machines.queues: %w", c.Name, err)
-		}
-		f, err := queues.Read(bytes.NewReader(text))
-		if err != nil {
-			return h, Conf{}, fmt.Errorf("cluster %s: machines.queues: %s: %w", c.Name, m.Queues, err)
 		}
 		f.AddTo(h.Settings)
 	}
