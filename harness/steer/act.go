@@ -293,8 +293,20 @@ func (op *opening) close() {
 		op.end("cancelled", op.why)
 	} else {
 		op.end("none", op.why)
+		op.job.inVain(op.kind)
 	}
 	op.job.closing = slices.DeleteFunc(op.job.closing, func(x *opening) bool { return x == op })
+}
+
+// inVain says once that no container comes for a job, whatever node has its label: a
+// ResourceManager that allocates asynchronously may count one under the label that is gone, and
+// then the label has no room.
+func (j *job) inVain(k state.Kind) {
+	const often = 5
+	if j.vain++; j.vain == often && j.pending[k] > 0 {
+		j.core.log(Warn, "the ResourceManager gives the job no container though it asks for one: /ws/v1/cluster/scheduler shows what it counts "+
+			"as used under the label", "job", j.jobID(), "nodes tried in a row", often, "label", j.sub.label(k))
+	}
 }
 
 // The method end records the outcome of those decisions in the group op that got no

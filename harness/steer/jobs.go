@@ -28,6 +28,7 @@ type job struct {
 	ready   bool   // whether the model was trained for the job, if it learns
 	ended   bool
 
+	vain     int              // nodes in a row that got no container of the job in time
 	shortest [2]time.Duration // shortest time that a container ran, by kind of task; 0: no container has ended
 	demand
 

@@ -1,8 +1,10 @@
 package drive
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -285,6 +287,23 @@ func TestGivesUp(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestNoContainerComes has a ResourceManager give a job no container, since its maps ask for
+// another label than steering knows: that is said once, with the label.
+func TestNoContainerComes(t *testing.T) {
+	var said bytes.Buffer
+	synctest.Test(t, func(t *testing.T) {
+		f := steered(t, yarntest.Config{Nodes: workers(1), Async: async}, func(_ *fake, o *Options) {
+			o.Log = slog.New(slog.NewTextHandler(&said, nil))
+		})
+		f.submit("a", 1, 0, func(j *yarntest.Job) { j.MapLabel = "m03" })
+		f.wait(6 * time.Minute)
+		f.stop()
+	})
+	if text := said.String(); strings.Count(text, "gives the job no container") != 1 || !strings.Contains(text, "label=m00") {
+		t.Errorf("said are\n%s\nwant once that no container comes with label m00", text)
 	}
 }
 
