@@ -56,12 +56,12 @@ func drawPreemption(t *testing.T, seed uint64) (*queues.File, []queueJob) {
 }
 
 // TestPreemptionOracle holds preemption against a real ResourceManager: how many containers of each queue it ends, and when
-// jobs complete. When the rounds are makes as much as ten of one queue. With HEDDLE_QUEUES, a folder as in TestQueuesOracle, it takes all files.
+// jobs complete. When the rounds are makes as much as ten of one queue. It needs HEDDLE_QUEUES, a folder as in TestQueuesOracle.
 func TestPreemptionOracle(t *testing.T) {
 	needJars(t)
 	folder, files := os.Getenv("HEDDLE_QUEUES"), 6
 	if folder == "" {
-		folder, files = t.TempDir(), 1
+		t.Skip("it takes eight minutes: HEDDLE_QUEUES names a folder for what ResourceManagers did")
 	}
 	seed := uint64(0)
 	for n := range files {
