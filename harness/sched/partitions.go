@@ -47,19 +47,6 @@ func (m *tree) labelOf(v *state.View, id state.JobID) string {
 	return label
 }
 
-// labelled returns the memory and cores of the nodes that are up and have a label.
-func labelled(v *state.View, label string) (total state.Resource) {
-	if !v.Labelled() {
-		return v.Total()
-	}
-	for n := range state.NodeID(v.Nodes()) {
-		if v.Up(n) && v.NodeLabel(n) == label {
-			total = total.Add(v.Capacity(n))
-		}
-	}
-	return total
-}
-
 func (m *partitions) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 	return m.of(v.NodeLabel(n)).Choose(v, n)
 }
@@ -70,7 +57,7 @@ func (m *partitions) Admit(v *state.View, id state.JobID, master state.Resource)
 	if q, err := m.file.Leaf(v.QueueName(v.Queue(id))); err == nil && label != "" && !q.MayUse(label) {
 		return fmt.Errorf("queue %s may not use nodes of label %s", q.Path, label)
 	}
-	if label != "" && labelled(v, label) == (state.Resource{}) {
+	if label != "" && v.TotalOf(label) == (state.Resource{}) {
 		return fmt.Errorf("no node has label %s", label)
 	}
 	return m.of(label).Admit(v, id, master)

@@ -40,8 +40,7 @@ type tree struct {
 	nearness
 	amounts
 	file    *queues.File
-	label   string         // of the nodes that it divides
-	cluster state.Resource // all nodes
+	label   string // of the nodes that it divides
 	root    *branch
 	all     []*branch // by queues.Queue.Index
 	jobs    PerJob[treeJob]

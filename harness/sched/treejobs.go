@@ -268,8 +268,8 @@ func without(list []state.JobID, id state.JobID) []state.JobID {
 
 // follow brings what queues and users use up to date.
 func (m *tree) follow(v *state.View) {
-	if total, step := v.Total(), v.Smallest(); m.cluster != total || m.step != step {
-		m.cluster, m.total, m.step = total, labelled(v, m.label), step
+	if total, step := v.TotalOf(m.label), v.Smallest(); m.total != total || m.step != step {
+		m.total, m.step = total, step
 		m.resize(v)
 	}
 	var ok bool

@@ -45,7 +45,7 @@ func (s *State) AddNode(name, rack string, capacity Resource) (NodeID, error) {
 		s.logs = append(s.logs, nodeLog{})
 	}
 	s.nodesUp++
-	s.total = s.total.Add(capacity)
+	s.offers(n, capacity)
 	s.noteRoom(n)
 	return n, nil
 }
@@ -59,7 +59,7 @@ func (s *State) NodeDown(n NodeID) {
 		}
 		s.up.Remove(n)
 		s.nodesUp--
-		s.total = s.total.Sub(s.capacity[n])
+		s.offers(n, Resource{}.Sub(s.capacity[n]))
 		s.noteRoom(n)
 	}
 }
@@ -69,7 +69,7 @@ func (s *State) NodeUp(n NodeID) {
 	if !s.up.Has(n) {
 		s.up.Add(n)
 		s.nodesUp++
-		s.total = s.total.Add(s.capacity[n])
+		s.offers(n, s.capacity[n])
 		s.noteRoom(n)
 	}
 }
@@ -83,7 +83,7 @@ func (s *State) SetCapacity(n NodeID, capacity Resource) {
 	s.capacity[n] = capacity
 	x.free = x.free.Add(change)
 	if s.up.Has(n) {
-		s.total = s.total.Add(change)
+		s.offers(n, change)
 	}
 	s.noteRoom(n)
 }
@@ -92,9 +92,20 @@ func (s *State) SetCapacity(n NodeID, capacity Resource) {
 // scheduler model heeds labels.
 func (s *State) SetNodeLabel(n NodeID, label string) {
 	if s.labels == nil {
-		s.labels = map[NodeID]string{}
+		s.labels, s.labelled = map[NodeID]string{}, map[string]Resource{}
 	}
 	s.labels[n] = label
+	if s.up.Has(n) {
+		s.labelled[label] = s.labelled[label].Add(s.capacity[n])
+	}
+}
+
+// offers notes that node n, which is up, offers so much more.
+func (s *State) offers(n NodeID, more Resource) {
+	s.total = s.total.Add(more)
+	if label := s.labels[n]; label != "" {
+		s.labelled[label] = s.labelled[label].Add(more)
+	}
 }
 
 // SetBeside sets how many nodes YARN counts among the cluster's beside those added: nodes

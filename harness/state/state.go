@@ -115,8 +115,9 @@ func (r Resource) String() string { return fmt.Sprintf("%d MB, %d cores", r.Memo
 type State struct {
 	now      int64
 	nodes    []node
-	labels   map[NodeID]string // of nodes that have one
-	racks    []int32           // by node: number of the node's rack; kept apart, since submitting a job reads only the racks
+	labels   map[NodeID]string   // of nodes that have one
+	labelled map[string]Resource // of all nodes with a label that are up
+	racks    []int32             // by node: number of the node's rack; kept apart, since submitting a job reads only the racks
 	capacity []Resource
 	room     NodeSet // nodes that are up and have room for the smallest container
 	up       NodeSet

@@ -15,6 +15,7 @@ type plain struct {
 	slots    [2]int32 // of each node, by kind; both 0: no limit
 	racks    []RackID
 	capacity []Resource
+	labels   []string
 	up       []bool
 	jobs     []plainJob
 	held     map[ReservationID]plainHold
@@ -150,6 +151,9 @@ func TestStateAgainstPlain(t *testing.T) {
 			p.racks = append(p.racks, s.View().Rack(NodeID(n)))
 			p.capacity = append(p.capacity, capacity)
 			p.up = append(p.up, true)
+			if p.labels = append(p.labels, rapid.SampledFrom([]string{"", "", "gpu", "ssd"}).Draw(t, "label")); p.labels[n] != "" {
+				s.SetNodeLabel(NodeID(n), p.labels[n])
+			}
 		}
 		if rapid.Bool().Draw(t, "has slots") {
 			p.slots = [2]int32{rapid.Int32Range(0, 3).Draw(t, "map slots"), rapid.Int32Range(0, 2).Draw(t, "reduce slots")}
@@ -453,6 +457,17 @@ func (w *twins) compare(t *rapid.T) {
 	}
 	if v.Queues() > 0 && v.QueueUsed(0) != used {
 		t.Fatalf("the queue uses %v, its jobs %v", v.QueueUsed(0), used)
+	}
+	for _, label := range []string{"", "gpu", "ssd"} {
+		var of Resource
+		for n, c := range w.p.capacity {
+			if w.p.up[n] && w.p.labels[n] == label {
+				of = of.Add(c)
+			}
+		}
+		if v.TotalOf(label) != of {
+			t.Fatalf("total of label %q is %v, want %v", label, v.TotalOf(label), of)
+		}
 	}
 	if v.Total() != total {
 		t.Fatalf("total %v, want %v", v.Total(), total)

@@ -48,6 +48,18 @@ func (v *View) Up(n NodeID) bool { return v.s.up.Has(n) }
 // Rack returns a node's rack.
 func (v *View) Rack(n NodeID) RackID { return RackID(v.s.racks[n]) }
 
+// TotalOf returns the memory and cores of all nodes that are up and have a label, or, for "", none.
+func (v *View) TotalOf(label string) Resource {
+	if label != "" {
+		return v.s.labelled[label]
+	}
+	rest := v.s.total
+	for _, r := range v.s.labelled {
+		rest = rest.Sub(r)
+	}
+	return rest
+}
+
 // Labelled reports whether some node has a label.
 func (v *View) Labelled() bool { return len(v.s.labels) > 0 }
 
