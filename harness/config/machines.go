@@ -78,9 +78,11 @@ func (m *Machines) problems(p *problems, path string) {
 	}
 	labelled := 0
 	for label, n := range m.Labels {
-		if labelled += n; n < 1 || label == "" {
-			p.addf(path+".labels", "%q: %d: want a label, and 1 node or more", label, n)
+		if n < 1 || n > m.Nodes || label == "" {
+			p.addf(path+".labels", "%q: %d: want a label, and 1 to %d nodes", label, n, m.Nodes)
+			continue
 		}
+		labelled += n
 	}
 	if labelled > m.Nodes || labelled > 0 && m.Queues == "" {
 		p.addf(path+".labels", "%d nodes have a label: want %d at most, and queues that use them", labelled, m.Nodes)

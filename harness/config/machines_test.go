@@ -42,6 +42,9 @@ func TestBadMachines(t *testing.T) {
 		{"cpus: [1, 0.5]", "cpus: [-1]", "machines.cpus"},
 		{"nmHeartbeat: 1s", "nmHeartbeat: 1us", "machines.nmHeartbeat"},
 		{"async: true", "scheduler: fifo", "machines.scheduler"},
+		{"slots: 3", "slots: 3, queues: q.xml, labels: {a: 9223372036854775807, b: 1}", `machines.labels: "a": 9223372036854775807`},
+		{"slots: 3", "slots: 3, queues: q.xml, labels: {a: 3, b: 3}", "6 nodes have a label: want 5 at most"},
+		{"slots: 3", "slots: 3, labels: {a: 3}", "and queues that use them"},
 		{"slots: 3", "slotz: 3", `did you mean "slots"`},
 	} {
 		_, err := ParseCluster("tall.yaml", []byte(strings.Replace(machinesFile, c.old, c.new, 1)))
