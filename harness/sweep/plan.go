@@ -221,8 +221,15 @@ func inputOf(label, path string) (Input, error) {
 // hashOf returns the SHA-256 of a file, or of all files in a folder with their names.
 func hashOf(path string) (string, error) {
 	h := sha256.New()
-	err := filepath.WalkDir(path, func(at string, d fs.DirEntry, err error) error {
-		if err != nil || at != path && !d.Type().IsRegular() || d.IsDir() {
+	path, err := filepath.EvalSymlinks(path) // a folder may be a link
+	if err != nil {
+		return "", fmt.Errorf("read input of the sweep: %w", err)
+	}
+	err = filepath.WalkDir(path, func(at string, _ fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if info, err := os.Stat(at); err != nil || at != path && !info.Mode().IsRegular() || info.IsDir() {
 			return err
 		}
 		f, err := os.Open(at)

@@ -216,7 +216,10 @@ func finish(o *Options, rows *Rows) error {
 	if err := results.WriteTable(o.Run, trials); err != nil {
 		return err
 	}
-	x, err := NewReport(o.Plan, rows)
+	if !slices.ContainsFunc(o.Plan.Settings, func(s Setting) bool { return s.Model.FollowsQueues() }) {
+		return nil
+	}
+	x, err := report(o.Plan, trials, rows.Digest(o.Plan))
 	if err != nil || x.Answers.Best == nil || x.Answers.Best.QueuesFile == "" {
 		return err
 	}
@@ -226,8 +229,11 @@ func finish(o *Options, rows *Rows) error {
 	}
 	f := sched.QueuesOf(m)
 	again, err := queues.Read(strings.NewReader(f.XML()))
-	if err != nil || len(f.Differs(again)) > 0 {
-		return fmt.Errorf("%s: it reads otherwise than it was written: %w", queuesFile, err)
+	if err == nil && len(f.Differs(again)) > 0 {
+		err = errors.New("it reads otherwise than it was written")
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", queuesFile, err)
 	}
 	return o.Run.WriteFile(queuesFile, []byte(f.XML()))
 }
