@@ -207,7 +207,8 @@ func (m *master) read() error {
 func (m *master) submission(app string) yarnclient.Submission {
 	conf := m.Conf
 	am := m.masterSize()
-	// MapReduce's client leaves labels out, so that those of the queue count. REST cannot: "" is none.
+	// MapReduce's client leaves labels out, and the ResourceManager then takes the queue's. Over REST a label
+	// that is left out means a node without one.
 	label := cmp.Or(conf["mapreduce.job.node-label-expression"], m.c.labelOf(conf["mapreduce.job.queuename"]))
 	return yarnclient.Submission{
 		ID: app, Name: conf["mapreduce.job.name"], Type: "MAPREDUCE", Queue: conf["mapreduce.job.queuename"],

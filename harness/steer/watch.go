@@ -178,7 +178,7 @@ func (c *Core) failed(what string, err error) {
 	}
 	var f *Failure
 	if c.relapses > mostFailures && errors.As(err, &f) && (len(f.Is) == 0 || errors.Is(err, yarnclient.ErrUnauthorized)) {
-		c.stop(fmt.Errorf("ResourceManager %s is active and refuses again and again to %s: %w", c.Setup.Address, what, err))
+		c.stop(fmt.Errorf("ResourceManager %s is active and refuses this again and again: %s: %w", c.Setup.Address, what, err))
 	}
 }
 

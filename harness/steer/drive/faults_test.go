@@ -262,7 +262,7 @@ func TestGivesUp(t *testing.T) {
 		}, "no admin"},
 		{"a question is refused", func(f *fake) {
 			f.c.Inject(yarntest.Fault{Method: "GET", Path: "/ws/v1/cluster/apps", Times: -1, Status: 414, Body: "URI Too Long"})
-		}, "is active and refuses again and again to "},
+		}, "is active and refuses this again and again: "},
 		{"gone", func(f *fake) { f.c.RestartRM(time.Hour, time.Second) }, "did not come back within 5m0s"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
