@@ -75,7 +75,7 @@ func TestPreemptionOracle(t *testing.T) {
 				}
 				var err error
 				f, jobs = drawPreemption(t, seed)
-				simulated, err = simulateQueues(t, f, jobs)
+				simulated, err = simulateQueues(t, f, jobs, 0)
 				mustDo(t, err)
 				taken = 0
 				for i := range simulated {

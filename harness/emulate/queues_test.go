@@ -261,15 +261,16 @@ func labelsOf(f *queues.File) map[string]int {
 	return list
 }
 
-// simulateQueues simulates the same jobs under the model capacity with the file.
-func simulateQueues(t *testing.T, f *queues.File, jobs []queueJob) ([]queueRun, error) {
+// simulateQueues simulates the same jobs under the model capacity with the file. Nodes beat in the order
+// of their names if order is 0, else in one that is drawn.
+func simulateQueues(t *testing.T, f *queues.File, jobs []queueJob, order uint64) ([]queueRun, error) {
 	t.Helper()
 	m, err := sched.New("capacity", sched.Params{"queues": f.String()})
 	mustDo(t, err)
 	costs := sim.NoCosts()
 	costs.NodeBeatMs, costs.AMBeatMs, costs.AMStartMs, costs.LaunchMs, costs.FinishMs = queueBeatMs, queueBeatMs, queueAMStartMs, queueLaunchMs, queueFinishMs+queueHeardMs
 	costs.SubmitMs = 60
-	c := &sim.Config{Model: m, Costs: costs, MinAllocation: state.Resource{MemoryMB: 128, VCores: 1}, Seed: 1}
+	c := &sim.Config{Model: m, Costs: costs, MinAllocation: state.Resource{MemoryMB: 128, VCores: 1}, Seed: max(1, order), Shuffled: order > 0}
 	cores := int32(queueSlots)
 	if !f.Dominant {
 		cores = 1000 // nobody counts them
@@ -342,7 +343,7 @@ func drawQueues(t *testing.T, seed uint64, given string) (*queues.File, []queueJ
 			t.Fatal(text, err)
 		}
 		jobs := drawJobs(r, f, queueJobs)
-		runs, err := simulateQueues(t, f, jobs)
+		runs, err := simulateQueues(t, f, jobs, 0)
 		last, refused := int64(0), 0
 		for i := range runs {
 			if last = max(last, jobs[i].AtMs+runs[i].EndMs); runs[i].EndMs < 0 {
@@ -394,7 +395,37 @@ func TestQueuesOracle(t *testing.T) {
 			for _, text := range wrong {
 				t.Error(text)
 			}
+			if len(wrong) > 0 {
+				logOrders(t, f, jobs, emulated)
+			}
 		})
+	}
+}
+
+// logOrders logs for each queue what the mean completion is in simulations that differ by the order in
+// which nodes beat alone, and in the emulated runs: where queues are full, that order decides much.
+func logOrders(t *testing.T, f *queues.File, jobs []queueJob, emulated [][]queueRun) {
+	t.Helper()
+	const orders = 12
+	worlds := emulated
+	for order := range uint64(orders) {
+		runs, err := simulateQueues(t, f, jobs, order+1)
+		mustDo(t, err)
+		worlds = append(worlds, runs)
+	}
+	for _, q := range f.Leaves() {
+		var means []int64
+		for _, runs := range worlds {
+			sum, n := int64(0), int64(0)
+			for i := range runs {
+				if jobs[i].Queue == q.Path && runs[i].EndMs >= 0 {
+					sum, n = sum+runs[i].EndMs, n+1
+				}
+			}
+			means = append(means, sum/max(1, n))
+		}
+		ours := means[len(emulated):]
+		t.Logf("%-16s completion in %d orders of heartbeats: simulated %d to %d ms, emulated %d", q.Path, orders, slices.Min(ours), slices.Max(ours), means[:len(emulated)])
 	}
 }
 
