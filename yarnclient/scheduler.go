@@ -32,6 +32,13 @@ type Queue struct {
 	AutoCreated bool             `wire:"isAutoCreatedLeafQueue"`  // YARN made the queue, such as one for a user, by a template
 	Labels      []string         `wire:"nodeLabels" form:"label"` // node labels that applications in the queue may request; "*" means all
 	Partitions  []QueuePartition `wire:"capacities>queueCapacitiesByPartition"`
+	Used        []PartitionUse   `wire:"resources>resourceUsagesByPartition"`
+}
+
+// PartitionUse is the memory that the scheduler counts as used by a queue in one partition.
+type PartitionUse struct {
+	Partition string `wire:"partitionName" form:"label"`
+	MemoryMB  int64  `wire:"used>memory"`
 }
 
 // QueuePartition is a queue's share of one partition of the cluster. A
@@ -106,6 +113,18 @@ func (s *Scheduler) add(w wireQueue, above Queue) {
 	for _, child := range children {
 		s.add(child, q)
 	}
+}
+
+// UsedMB returns the memory that the queues count as used under a node label.
+func (s *Scheduler) UsedMB(label string) (sum int64) {
+	for i := range s.Queues {
+		for _, use := range s.Queues[i].Used {
+			if s.Queues[i].Leaf && use.Partition == label {
+				sum += use.MemoryMB
+			}
+		}
+	}
+	return sum
 }
 
 // Queue returns the queue with the given path, or nil if there is none.

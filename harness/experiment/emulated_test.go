@@ -151,7 +151,7 @@ func TestEmulatedOracle(t *testing.T) {
 			same("makespan", func(f *measure.Figures) float64 { return f.MakespanMs }, slack)
 			same("completion", func(f *measure.Figures) float64 { return f.MeanCompletionMs }, slack)
 			same("map's wait", mapWait, slack)
-			chance := 200 * math.Sqrt(0.5/float64(s.Maps)) // two standard errors of the difference of two shares, at most
+			chance := 300 * math.Sqrt(0.5/float64(s.Maps)) // three standard errors of the difference of two shares, at most: ten are compared
 			same("node-local", func(f *measure.Figures) float64 { return share(f, f.SplitLocality.Node) }, chance)
 			same("off-rack", func(f *measure.Figures) float64 { return share(f, f.SplitLocality.Off) }, chance)
 		})

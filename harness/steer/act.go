@@ -117,7 +117,8 @@ const roomFor = 2 * time.Second
 // room for only one container the memory stays as it is.
 func (op *opening) check() {
 	c, n, size := op.job.core, op.node, int64(op.job.size[op.kind].MemoryMB)
-	if n.size.full.MemoryMB < 2*size && n.size.left == n.size.full {
+	lost := c.lost[op.job.sub.label(op.kind)]
+	if n.size.full.MemoryMB < 2*size && n.size.left == n.size.full && n.size.offered == n.size.full.MemoryMB && lost == 0 {
 		op.open()
 		return
 	}
@@ -138,17 +139,17 @@ func (op *opening) check() {
 			op.checkIn(20 * time.Millisecond)
 		case info.UsedMB+want > most:
 			op.park(fmt.Sprintf("no room on the node: %d of its %d MB are in use", info.UsedMB, most))
-		case info.AvailMB >= want && info.AvailMB < want+size:
+		case info.AvailMB >= want+lost && info.AvailMB < want+lost+size:
 			op.open()
 		case op.size != 0 && c.now.Sub(op.since) >= c.grantWait.times(roomFor):
 			op.park(fmt.Sprintf("the node has %d MB left instead of %d MB: it did not take the size it was given", info.AvailMB, want))
-		case op.size == info.UsedMB+want && c.now.Sub(op.sizedAt) < sizeTakes:
+		case op.size == info.UsedMB+want+lost && c.now.Sub(op.sizedAt) < sizeTakes:
 			op.checkIn(max(2*time.Millisecond, c.now.Sub(sent)))
 		default:
 			if op.size == 0 { // the node has room: from now on op.since tells how long steering waits for the new memory size
 				op.since = c.now
 			}
-			op.size = info.UsedMB + want
+			op.size = info.UsedMB + want + lost
 			n.size.bind(op)
 		}
 	})
@@ -180,6 +181,7 @@ func (op *opening) open() {
 	op.limit = c.newAlarm(func() {
 		if op.job.pending[op.kind] > 0 {
 			c.grantWait.inVain(op.openedAt, limit)
+			op.job.inVain(op.kind)
 		}
 		op.park(fmt.Sprintf("no container within %v", limit))
 	})
@@ -293,20 +295,42 @@ func (op *opening) close() {
 		op.end("cancelled", op.why)
 	} else {
 		op.end("none", op.why)
-		op.job.inVain(op.kind)
 	}
 	op.job.closing = slices.DeleteFunc(op.job.closing, func(x *opening) bool { return x == op })
 }
 
-// inVain says once that no container comes for a job, whatever node has its label: a
-// ResourceManager that allocates asynchronously may count one under the label that is gone, and
-// then the label has no room.
+// inVain counts nodes in a row that had a job's node label and got no container in time. After some
+// it asks what the ResourceManager counts as used under the label. A scheduler that allocates
+// asynchronously chooses a container first and grants it later; if its node has lost the label
+// meanwhile, the container counts under the label for ever, and nodes with the label lack that much
+// room. From then on they offer as much more. Two answers must agree, since a list of containers may
+// be older than the first.
 func (j *job) inVain(k state.Kind) {
-	const often = 5
-	if j.vain++; j.vain == often && j.pending[k] > 0 {
-		j.core.log(Warn, "the ResourceManager gives the job no container though it asks for one: /ws/v1/cluster/scheduler shows what it counts "+
-			"as used under the label", "job", j.jobID(), "nodes tried in a row", often, "label", j.sub.label(k))
+	c, label := j.core, j.sub.label(k)
+	if j.vain++; j.vain < 3 || c.now.Sub(j.usedAskedAt) < 5*time.Second {
+		return
 	}
+	first := j.usedAskedAt.IsZero()
+	j.usedAskedAt = c.now
+	ask(c, Look{What: AskUsed, Of: label}, func(used int64, _ time.Time, err error) {
+		if err != nil {
+			c.failed("ask what is used under label "+label, err)
+			return
+		}
+		for _, x := range j.live {
+			if x.node.label == label {
+				used -= int64(j.size[x.kind].MemoryMB)
+			}
+		}
+		lost := min(used, j.goneMB)
+		j.goneMB = used
+		if lost > c.lost[label] {
+			c.lost[label] = lost
+			c.note(fmt.Sprintf("the ResourceManager counts %d MB under label %s that no container uses: nodes with it offer as much more", lost, label))
+		} else if first && used <= 0 {
+			c.log(Warn, "the ResourceManager gives the job no container though it asks for one", "job", j.jobID(), "label", label)
+		}
+	})
 }
 
 // The method end records the outcome of those decisions in the group op that got no

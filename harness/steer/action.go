@@ -66,6 +66,7 @@ const (
 	AskNodes What = "nodes"
 	// the answer is int64, the number of events that the ResourceManager has still to handle; -1: it does not say
 	AskQueued       What = "queued"
+	AskUsed         What = "used"         // the answer is int64, the memory in MB that the scheduler counts as used under the node label Look.Of
 	AskTasks        What = "tasks"        // the answer is []yarnclient.Task, the tasks of one application
 	AskTaskAttempts What = "taskAttempts" // the answer is []yarnclient.TaskAttempt, the attempts of one task
 	AskTaskCounters What = "taskCounters" // the answer is yarnclient.Counters, those of one task
@@ -77,7 +78,7 @@ const (
 var answers = map[What]func(data []byte) (any, error){
 	AskApps: decode[[]yarnclient.App], AskApp: decode[yarnclient.App], AskAppAttempts: decode[[]yarnclient.AppAttempt],
 	AskContainers: decode[[]yarnclient.Container], AskRM: decode[yarnclient.ClusterInfo],
-	AskNode: decode[yarnclient.Node], AskNodes: decode[[]yarnclient.Node], AskQueued: decode[int64],
+	AskNode: decode[yarnclient.Node], AskNodes: decode[[]yarnclient.Node], AskQueued: decode[int64], AskUsed: decode[int64],
 	AskTasks: decode[[]yarnclient.Task], AskTaskAttempts: decode[[]yarnclient.TaskAttempt], AskTaskCounters: decode[yarnclient.Counters],
 	AskJobFiles: decode[*JobFiles], AskReplicas: decode[[][]Replica],
 }

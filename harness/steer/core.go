@@ -119,6 +119,7 @@ type Core struct {
 	byID  map[string]*node // steered nodes by NodeManager id, "host:port"
 	jobs  []*job           // all steered jobs; the index is the state.JobID
 	apps  map[string]*job  // steered jobs by application id; nil while a job's staging directory is being read
+	lost  map[string]int64 // memory in MB that a node label lacks, see job.inVain
 	// unread holds, by application id, the time when reading the job's staged files
 	// failed for the first time.
 	unread map[string]time.Time
@@ -156,7 +157,7 @@ type Stats struct {
 func New(o Options) (*Core, map[string]string, error) {
 	c := &Core{
 		Options: o, pending: map[int64]func(Observation){}, state: state.New(),
-		byID: map[string]*node{}, apps: map[string]*job{}, unread: map[string]time.Time{},
+		byID: map[string]*node{}, apps: map[string]*job{}, lost: map[string]int64{}, unread: map[string]time.Time{},
 	}
 	c.gate.core, c.moves.core = c, c
 	c.acts = o.Actuator != config.ActuatorNone

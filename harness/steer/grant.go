@@ -45,7 +45,7 @@ func (op *opening) lacks(j *job, n *node, k state.Kind) bool {
 func (op *opening) grant(x *container) {
 	c, dec := op.job.core, op.decisions[op.granted]
 	op.granted++
-	op.job.vain = 0
+	op.job.vain, op.job.goneMB = 0, 0
 	if !op.openedAt.IsZero() {
 		c.grantWait.came(c.now, c.now.Sub(op.openedAt))
 	}

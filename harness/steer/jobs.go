@@ -28,8 +28,10 @@ type job struct {
 	ready   bool   // whether the model was trained for the job, if it learns
 	ended   bool
 
-	vain     int              // nodes in a row that got no container of the job in time
-	shortest [2]time.Duration // shortest time that a container ran, by kind of task; 0: no container has ended
+	vain        int   // nodes in a row that got no container of the job in time; see inVain
+	goneMB      int64 // memory that the ResourceManager last counted under the job's label, and no container uses
+	usedAskedAt time.Time
+	shortest    [2]time.Duration // shortest time that a container ran, by kind of task; 0: no container has ended
 	demand
 
 	live         map[string]*container

@@ -114,6 +114,7 @@ func (c *Core) restarted() {
 			n.move(idleLabel, nil)
 		}
 	}
+	clear(c.lost)
 	for _, j := range c.jobs {
 		j.pending, j.tookBack = [2]int32{}, [2]time.Time{}
 	}

@@ -50,6 +50,11 @@ func (s *size) bind(op *opening) {
 func (s *size) set(memoryMB int64, op *opening) {
 	c := s.node.core
 	total := s.left
+	if op != nil {
+		size, lost := op.job.size[op.kind], c.lost[op.job.sub.label(op.kind)]
+		total.MemoryMB += lost
+		total.VCores += int(lost / max(1, int64(size.MemoryMB)) * int64(size.VCores))
+	}
 	total.MemoryMB = min(memoryMB, total.MemoryMB)
 	s.calling, s.offered = true, total.MemoryMB
 	set := &SetSize{Node: s.node.yarn, Total: total}

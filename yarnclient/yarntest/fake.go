@@ -125,8 +125,9 @@ type Fake struct {
 	stored map[string]string // node labels that were set for nodes that do not exist; Hadoop, too, stores such labels
 	conf   map[string]string
 
-	id          int64 // id of the ResourceManager, as in ClusterInfo.ID; changes with each restart
-	labelEvents int   // changes of labels that the scheduler does not know yet
+	id          int64            // id of the ResourceManager, as in ClusterInfo.ID; changes with each restart
+	leaked      map[string]int64 // injected fault: memory in MB counted under a node label that no container uses
+	labelEvents int              // changes of labels that the scheduler does not know yet
 	restarts    int
 	haState     string // high-availability state of the ResourceManager; "" while it is down
 	active      string // address to which the ResourceManager redirects while it is standby
@@ -157,7 +158,7 @@ func New(cfg Config) *Fake {
 	}
 	c := &Fake{
 		cfg: cfg, now: cfg.Now(), haState: yarnclient.HAActive,
-		byID: map[string]*node{}, labels: map[string]bool{}, stored: map[string]string{},
+		byID: map[string]*node{}, labels: map[string]bool{}, stored: map[string]string{}, leaked: map[string]int64{},
 		conf: map[string]string{}, appByID: map[string]*app{},
 	}
 	c.id = c.now.UnixMilli()

@@ -97,6 +97,16 @@ func (c *Fake) AllocateTwice(host string) {
 	c.glitch(host, func(n *node) { n.twice = true })
 }
 
+// Leak makes the scheduler count memory under a node label that no container
+// uses. It does so if it allocates asynchronously and a node loses its label
+// between the choice of a container and its grant.
+func (c *Fake) Leak(label string, memoryMB int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.run()
+	c.leaked[label] = memoryMB
+}
+
 // GiveBack makes a job's ApplicationMaster release the next containers that it
 // gets for reduces, as many as the number reduces, and request them again. A
 // real ApplicationMaster does so after it has cancelled a request too late.
@@ -175,6 +185,7 @@ func (c *Fake) recovered() {
 	c.haState, c.id = yarnclient.HAActive, c.now.UnixMilli()+1
 	c.restarts++
 	clear(c.conf)
+	clear(c.leaked)
 	for _, n := range c.nodes {
 		n.total = yarnclient.Resource{MemoryMB: n.MemoryMB, VCores: n.VCores}
 		n.sched, n.schedAt, n.seen = n.Label, c.now, c.now

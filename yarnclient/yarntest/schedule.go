@@ -97,7 +97,7 @@ func (c *Fake) next(n *node, overfull bool) (*app, int) {
 	c.scratch.order = order
 	for _, a := range order {
 		for _, p := range priorities {
-			if a.asks[ask{p, "*"}] == 0 || a.label(p) != n.sched || !overfull && !n.fits(a.memoryMB(p)) {
+			if a.asks[ask{p, "*"}] == 0 || a.label(p) != n.sched || !overfull && !n.fits(a.memoryMB(p)+c.leaked[n.sched]) {
 				continue
 			}
 			if c.localEnough(n, a, p) {

@@ -1,7 +1,9 @@
 package yarntest
 
 import (
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -30,8 +32,23 @@ func (c *Fake) scheduler(w http.ResponseWriter, r *http.Request) {
 					queue(w, queues[i], strings.TrimPrefix(queues[i], "root."))
 					w.text("state", "RUNNING")
 					w.texts("nodeLabels", []string{"*"})
+					if i == 0 { // all that is used counts as used in one queue
+						w.object("resources", func() { c.writeUsed(w) })
+					}
 				})
 			})
 		})
+	})
+}
+
+func (c *Fake) writeUsed(w *writer) {
+	used := maps.Clone(c.leaked)
+	for _, n := range c.nodes {
+		used[n.sched] += n.used.MemoryMB
+	}
+	labels := slices.Sorted(maps.Keys(used))
+	w.list("resourceUsagesByPartition", len(labels), func(i int) {
+		w.text("partitionName", labels[i])
+		w.resource("used", used[labels[i]], 0)
 	})
 }

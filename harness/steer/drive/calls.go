@@ -89,6 +89,9 @@ func (d *Driver) ask(ctx context.Context, l *steer.Look) (any, error) {
 		return d.Watch.Nodes(ctx, 0)
 	case steer.AskQueued:
 		return d.Watch.RM.Queued(ctx)
+	case steer.AskUsed:
+		s, err := d.Watch.RM.Scheduler(ctx)
+		return s.UsedMB(l.Of), err
 	case steer.AskTasks:
 		return d.Watch.RM.AM(l.Of).Tasks(ctx)
 	case steer.AskTaskAttempts:

@@ -307,6 +307,26 @@ func TestNoContainerComes(t *testing.T) {
 	}
 }
 
+// TestRoomLost has a ResourceManager count containers under a job's label that no longer are: the
+// job ends all the same, on nodes of one slot and of several, with no container more than decided.
+func TestRoomLost(t *testing.T) {
+	for _, slots := range []int64{1, 4} {
+		var said bytes.Buffer
+		synctest.Test(t, func(t *testing.T) {
+			f := steered(t, yarntest.Config{Nodes: workers(slots), Async: async}, func(_ *fake, o *Options) {
+				o.Log = slog.New(slog.NewTextHandler(&said, nil))
+			})
+			f.c.Leak("m00", 1024)
+			f.await(5*time.Minute, f.submit("a", 6, 1))
+			f.stop()
+			if count, causes, _ := f.outcomes(); count["honoured"] != 7 || count["surplus"] != 0 ||
+				!strings.Contains(said.String(), "1024 MB under label m00 that no container uses") {
+				t.Errorf("%d slots: %v\n%s\n%s", slots, count, strings.Join(causes, "\n"), said.String())
+			}
+		})
+	}
+}
+
 // TestSizesNotKept has a ResourceManager that says of sizes of nodes that they are
 // set, and does not set them, for a while: it is not asked without end, decisions on
 // such nodes are given up with the reason, and the jobs end well afterwards.
