@@ -148,7 +148,7 @@ func holdBytes(t *rapid.T, j *traceplan.Job, scale float64) {
 func list() (*traces.Header, []traces.Event) {
 	rules := traces.DefaultListRules
 	return &traces.Header{List: &rules}, []traces.Event{
-		&traces.JobListed{T: 10e9, Job: "a", InputBytes: 1 << 30, ShuffleBytes: 3 << 30, OutputBytes: 100, Path: "/hot"},
+		&traces.JobListed{T: 10e9, Job: "a", InputBytes: 1 << 30, ShuffleBytes: 3 << 30, OutputBytes: 100, Path: "/hot", Queue: "etl", User: "ann"},
 		&traces.JobListed{T: 20e9, Job: "b", InputBytes: 10, OutputBytes: 5},
 		&traces.JobListed{T: 40e9, Job: "c", InputBytes: 3 << 30, Path: "/hot"},
 	}
@@ -156,7 +156,7 @@ func list() (*traces.Header, []traces.Event) {
 
 func TestList(t *testing.T) {
 	h, events := list()
-	p := errtest.Must(traceplan.New(h, slices.Values(events), traceplan.Options{Speed: 10, MaxTasks: 4, CPUMsPerMiB: 1, Queues: map[string]string{"*": "batch"}, Priorities: map[string]int{"0": 7}}))
+	p := errtest.Must(traceplan.New(h, slices.Values(events), traceplan.Options{Speed: 10, MaxTasks: 4, CPUMsPerMiB: 1, Queues: map[string]string{"etl": "batch"}, Users: map[string]string{"ann": "joe"}, Priorities: map[string]int{"0": 7}}))
 	a, b, c := &p.Jobs[0], &p.Jobs[1], &p.Jobs[2]
 	if a.At != 0 || b.At != time.Second || c.At != 3*time.Second {
 		t.Errorf("submitted at %v, %v, %v, want 0s, 1s, 3s", a.At, b.At, c.At)
@@ -173,8 +173,8 @@ func TestList(t *testing.T) {
 	if a.Maps[0].File != c.Maps[0].File || a.Maps[0].File == b.Maps[0].File || p.Files[c.Maps[0].File].Bytes != 3<<30 {
 		t.Errorf("files %+v of maps %+v, want one of 3 GiB for a and c", p.Files, []int{a.Maps[0].File, b.Maps[0].File, c.Maps[0].File})
 	}
-	if a.Queue != "batch" || a.User != "" || a.Priority != 7 {
-		t.Errorf("queue %q, user %q, priority %d, want batch, none, 7", a.Queue, a.User, a.Priority)
+	if a.Queue != "batch" || a.User != "joe" || a.Priority != 7 || a.Pool != "etl" {
+		t.Errorf("queue %q, user %q, priority %d, pool %q, want batch, joe, 7, etl", a.Queue, a.User, a.Priority, a.Pool)
 	}
 }
 

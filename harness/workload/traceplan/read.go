@@ -87,7 +87,8 @@ func (r *reader) add(e traces.Event) error {
 			return fmt.Errorf("job %s: %w", e.Job, err)
 		}
 		entry := *e
-		j.name, j.listed, j.terms = cmp.Or(e.Name, string(e.Job)), &entry, e.Terms
+		j.name, j.queue, j.user, j.pool = cmp.Or(e.Name, string(e.Job)), e.Queue, e.User, e.Queue
+		j.listed, j.terms = &entry, e.Terms
 		r.tasks += int64(r.o.most(r.list.Maps(e)) + r.o.most(r.list.Reduces(e)))
 		return r.tooMany(r.tasks)
 	case *traces.JobFinished:
