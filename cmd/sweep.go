@@ -32,7 +32,7 @@ func runSweep(c *cli.Context, o *sweepOptions, files []string) error {
 	case o.Resume != "" && (o.Runs != "" || o.RunName != "" || o.DryRun):
 		return usagef("--resume: want it without --runs, --run-name and --dry-run")
 	}
-	plan, run, err := openSweep(o, files)
+	plan, run, err := openSweep(c, o, files)
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func finishSweep(c *cli.Context, plan *sweep.Plan, run *runs.Run) error {
 
 // openSweep makes the plan of a sweep file, and its run folder. With --dry-run it makes
 // no folder. With --resume it takes up a run folder.
-func openSweep(o *sweepOptions, files []string) (*sweep.Plan, *runs.Run, error) {
+func openSweep(c *cli.Context, o *sweepOptions, files []string) (*sweep.Plan, *runs.Run, error) {
 	if o.Resume != "" {
 		run, plan, err := sweep.Open(o.Resume)
 		if err != nil || run.Manifest().State == runs.Finished {
@@ -123,6 +123,9 @@ func openSweep(o *sweepOptions, files []string) (*sweep.Plan, *runs.Run, error) 
 		return nil, nil, usage(err)
 	}
 	plan, err := sweep.New(s)
+	if err == nil {
+		err = plan.Load(c.Context)
+	}
 	if err != nil || o.DryRun {
 		return plan, nil, usage(err)
 	}

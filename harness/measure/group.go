@@ -136,6 +136,9 @@ func (m Metric) Ends(f *Figures, sinceMs float64) stats.Estimate {
 		*last = max(*last, end)
 	}
 	e := stats.Mean(ends)
+	if e.N == 0 {
+		return e
+	}
 	margin := (e.Hi - e.Value) * math.Sqrt(float64(len(ends)+1)) // of one more, which is wider than that of the mean
 	e.Hi = e.Value + margin
 	e.Value = slices.Max(ends)

@@ -39,10 +39,7 @@ func (p *Plan) keep(o *replay.Outcome) (list []results.Held, err error) {
 	o.Figures.Keep(metrics)
 	for i := range p.Thresholds {
 		l := &p.Thresholds[i]
-		jobs, refused := l.Metric.Jobs(o.Figures)
-		if len(jobs) == 0 {
-			return nil, &config.Error{Problems: []config.Problem{{Path: p.Name, Message: fmt.Sprintf("%s: %s has no such job", l, o.Trace)}}}
-		}
+		_, refused := l.Metric.Jobs(o.Figures)
 		h := results.Held{Refused: refused}
 		e, what := l.Metric.Over(o.Figures), "block"
 		if !l.End.IsZero() {

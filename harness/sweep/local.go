@@ -1,12 +1,15 @@
 package sweep
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"heddle/harness/experiment"
+	"heddle/harness/measure"
 	"heddle/harness/replay"
 	"heddle/harness/replay/calibration"
 	"heddle/harness/replay/recorded"
@@ -18,42 +21,90 @@ import (
 type inputs struct {
 	traces   []*recorded.Trace
 	costs    []*calibration.Calibration // of each trace
+	given    *calibration.Calibration   // for all of them; may be nil
 	modelled bool
 }
 
-// load reads the files of a plan. What a file has must still be what it had when the plan
+// Load reads the traces of the plan's replays, and refuses what the plan asks for that they do not have.
+func (p *Plan) Load(ctx context.Context) error {
+	_, err := load(ctx, p, p.Replays)
+	return err
+}
+
+// load reads the files of a plan, each once. What a file has must still be what it had when the plan
 // was made. Traces that are in no replay of todo are not read.
 func load(ctx context.Context, p *Plan, todo []Replay) (*inputs, error) {
-	in := &inputs{
-		traces: make([]*recorded.Trace, len(p.Traces)), costs: make([]*calibration.Calibration, len(p.Traces)),
-		modelled: p.Calibration != nil,
-	}
-	var given *calibration.Calibration
-	if p.Calibration != nil {
-		if err := p.Calibration.check(); err != nil {
-			return nil, err
+	if p.in == nil {
+		in := &inputs{
+			traces: make([]*recorded.Trace, len(p.Traces)), costs: make([]*calibration.Calibration, len(p.Traces)),
+			modelled: p.Calibration != nil,
 		}
-		var err error
-		if given, err = calibration.Read(p.Calibration.Path); err != nil {
-			return nil, err
-		}
-	}
-	for i := range todo {
-		t := todo[i].Trace
-		if in.traces[t] != nil {
-			continue
-		}
-		var err error
-		if in.traces[t], err = loadTrace(ctx, &p.Traces[t]); err != nil {
-			return nil, err
-		}
-		if in.costs[t] = given; given == nil {
-			if in.costs[t], err = replay.CalibrateOne(in.traces[t], false); err != nil {
+		if in.modelled {
+			if err := p.Calibration.check(); err != nil {
+				return nil, err
+			}
+			var err error
+			if in.given, err = calibration.Read(p.Calibration.Path); err != nil {
 				return nil, err
 			}
 		}
+		p.in = in
+	}
+	in := p.in
+	for i := range todo {
+		at := todo[i].Trace
+		if in.traces[at] != nil {
+			continue
+		}
+		t, err := loadTrace(ctx, &p.Traces[at])
+		if err == nil {
+			err = p.fits(t)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if in.costs[at] = in.given; in.given == nil {
+			if in.costs[at], err = replay.CalibrateOne(t, false); err != nil {
+				return nil, err
+			}
+		}
+		in.traces[at] = t
 	}
 	return in, nil
+}
+
+// fits refuses figures of jobs, and keys of node labels, that a trace has none of.
+func (p *Plan) fits(t *recorded.Trace) error {
+	var jobs measure.Figures
+	add := func(id traces.JobID, name, queue, user string) {
+		jobs.JobList = append(jobs.JobList, &measure.Job{Name: cmp.Or(name, string(id)), Queue: queue, User: user})
+	}
+	for _, j := range t.Jobs {
+		add(j.Job, j.Name, j.Queue, j.User)
+	}
+	for i := range t.List {
+		add(t.List[i].Job, t.List[i].Name, t.List[i].Queue, t.List[i].User)
+	}
+	var err error
+	of := func(text string, m measure.Metric) {
+		if list, _ := m.Jobs(&jobs); len(list) == 0 && err == nil {
+			err = fmt.Errorf("sweep %s: %s: %s has no such job", p.Name, text, t.Name)
+		}
+	}
+	metrics, _ := measure.Find(p.Metrics) // they were found when the plan was made
+	for _, m := range metrics {
+		of(m.Name, m)
+	}
+	for i := range p.Thresholds {
+		of(p.Thresholds[i].String(), p.Thresholds[i].Metric)
+	}
+	labelled := slices.ContainsFunc(t.Nodes, func(n traces.NodeFacts) bool { return n.Label != "" })
+	for i := range p.Settings {
+		if key := p.Settings[i].labelKey; key != "" && !labelled {
+			return fmt.Errorf("sweep %s: vary %s: the nodes of %s have no labels", p.Name, key, t.Name)
+		}
+	}
+	return err
 }
 
 func (f *Input) check() error {

@@ -38,6 +38,7 @@ import (
 	"heddle/harness/config"
 	"heddle/harness/design"
 	"heddle/harness/option"
+	"heddle/harness/queues"
 	"heddle/harness/replay/recorded"
 	"heddle/harness/results"
 	"heddle/harness/sched"
@@ -69,6 +70,8 @@ type Plan struct {
 	// Replays are in the order in which they are begun: repeat by repeat, so that a part
 	// of them is about equally many of each setting. Those that extend added are at the end.
 	Replays []Replay
+
+	in *inputs // that have been read
 }
 
 // Input is a file that replays read.
@@ -88,6 +91,8 @@ type Setting struct {
 	// its parameters among them, Change the changes of the cluster.
 	Values        map[string]string
 	Label, Change string
+
+	labelKey string // of the values, a key of node labels
 }
 
 // Replay is one replay of a plan.
@@ -403,7 +408,10 @@ func settingOf(s *config.Sweep, m config.Model, point map[string]string) (Settin
 	}
 	if f := sched.QueuesOf(made); f != nil {
 		for _, k := range f.NotSimulated {
-			if _, varies := x.Model.Params["queues."+k.Name]; varies {
+			switch _, varies := x.Model.Params["queues."+k.Name]; {
+			case varies && k.Why == queues.NoLabels:
+				x.labelKey = k.Name // a trace tells
+			case varies:
 				return x, fmt.Errorf("%s.queues.%s: %s", m.Label, k.Name, k.Why)
 			}
 		}

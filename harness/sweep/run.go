@@ -37,11 +37,12 @@ func Begin(root, name string, p *Plan, source []byte, command []string) (*runs.R
 	if err == nil {
 		err = was.checkBuild()
 	}
-	if err == nil && (was.MostSeeds != p.MostSeeds || !slices.Equal(was.first(), p.first())) {
+	if err == nil && (was.MostSeeds != p.MostSeeds || !slices.Equal(was.Metrics, p.Metrics) || !slices.Equal(was.first(), p.first())) {
 		err = fmt.Errorf("%w: %s: it has an unfinished sweep of other replays; choose another name, or remove it", runs.ErrExists, run.Dir)
 	}
 	switch {
 	case err == nil:
+		was.in = p.in
 		*p = *was
 		return run, nil
 	case !errors.Is(err, fs.ErrNotExist):
