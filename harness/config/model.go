@@ -269,6 +269,9 @@ func SetParam(models []Model, text string) error {
 		known = append(known, params...)
 		if slices.Contains(params, param) {
 			m.Params[param] = value
+			if err := m.readQueues(func(*string) {}); err != nil {
+				return err
+			}
 			found = true
 		}
 	}

@@ -297,7 +297,7 @@ func (c *Config) header() traces.Header {
 		Actuator: cmp.Or(c.Actuator, config.ActuatorLabels), Splits: cmp.Or(c.Splits, config.SplitsAsSubmitted),
 		Synthetic: slices.Clone(old.Synthetic), Mended: old.Mended, Reasons: c.reasons(),
 	}
-	if c.Model.Model == config.ModelYARN && c.Actuator == "" {
+	if (c.Model.Model == config.ModelYARN || c.Model.FollowsQueues()) && c.Actuator == "" {
 		h.Actuator = config.ActuatorNone
 	}
 	if c.Model.Model != config.ModelYARN {

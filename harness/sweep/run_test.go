@@ -160,12 +160,14 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// A sweep of other replays does not go on in the folder of an unfinished one.
+// A sweep of other replays, or of other figures of them, does not go on in the folder of an unfinished one.
 func TestResumeOther(t *testing.T) {
 	p, root := aSweep(t, gridOf), t.TempDir()
 	begin(t, root, "it", p).Close()
-	if _, err := Begin(root, "it", aSweep(t, "seeds: 3\n"), nil, nil); !errors.Is(err, runs.ErrExists) {
-		t.Errorf("%v, want ErrExists", err)
+	for _, other := range []string{"seeds: 3\n", gridOf + "metrics: [waiting]\n"} {
+		if _, err := Begin(root, "it", aSweep(t, other), nil, nil); !errors.Is(err, runs.ErrExists) {
+			t.Errorf("%s: %v, want ErrExists", other, err)
+		}
 	}
 }
 
