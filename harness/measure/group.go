@@ -102,18 +102,22 @@ func (m Metric) Over(f *Figures) stats.Estimate {
 	if m.ofJobs == nil && m.has == nil || m.Part && m.beyond*float64(len(jobs)) < fewBeyond || Dependent(times, hours) {
 		blocks = nil
 	}
+	on, back := func(x float64) float64 { return x }, math.Exp
+	if m.IsFactor() && m.Of(f) > 0 {
+		on = math.Log // most are skewed: else limits seem met too often
+	} else {
+		back = on
+	}
 	e := stats.Blocks(len(blocks), func(without int) float64 {
 		if without < 0 {
-			return m.Of(f)
+			return on(m.Of(f))
 		}
 		rest := *f
 		rest.Kept, rest.JobList = nil, slices.DeleteFunc(slices.Clone(jobs), func(j *Job) bool { return block(j) == blocks[without] })
 		rest.AllJobs = classOf("", "", rest.JobList)
-		return m.Of(&rest)
+		return on(m.Of(&rest))
 	}).Estimate
-	if m.Unit == "s" {
-		e.Lo = max(0, e.Lo)
-	}
+	e.Value, e.Lo, e.Hi = m.Of(f), back(e.Lo), back(e.Hi)
 	return e
 }
 

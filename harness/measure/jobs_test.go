@@ -163,7 +163,7 @@ morning 273600 273600 273610 1 nightly ok`)))
 	}
 	var week strings.Builder
 	for i := range 700 {
-		fmt.Fprintf(&week, "j%d %d %d %d 1 nightly ok\n", i, i*864, i*864+i%100, i*864+200)
+		fmt.Fprintf(&week, "j%d %d %d %d 1 nightly ok\n", i, i*864, i*864+i%100*(1+i/100)/4, i*864+200) // longer waits each day
 	}
 	f = measure.Of(twoNodes, slices.Values(jobsOf(t, week.String())))
 	f.Keep([]measure.Metric{m})
@@ -171,6 +171,8 @@ morning 273600 273600 273610 1 nightly ok`)))
 		m := errtest.Must(measure.Find([]string{part}))[0]
 		if e := m.Over(f); e.Bounded() != bounded || e.Value != m.Of(f) {
 			t.Errorf("%s: %+v, want %v", part, e, m.Of(f))
+		} else if bounded && (e.Lo <= 0 || math.Abs(e.Hi/e.Value-e.Value/e.Lo) > 1e-9) {
+			t.Errorf("%s: %+v, want an interval of factors", part, e)
 		}
 	}
 	if x := m.Of(f.Summary()); x != 200 {
