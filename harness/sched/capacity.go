@@ -26,9 +26,11 @@ import (
 //	            its splits name, and "any"; with rackLocalityAdditionalDelay >= 0
 //	            when missed > min(nodes, nodeLocalityDelay + rackLocalityAdditionalDelay)
 //
-// nodes counts those of ApplicationMasters alone, too. A nodeLocalityDelay of -1
-// means no wait at all. A job whose splits name no host has asks = 1 and does not
-// wait. Re-runs and reduces do not wait either.
+// nodes counts those of ApplicationMasters alone, too. The names stay in asks
+// until no map waits: YARN keeps a place of which it was told that no map waits for
+// it. A map that starts near its input only because off-rack was allowed counts as
+// off-rack. A job whose splits name no host has asks = 1 and does not wait. Re-runs
+// and reduces do not wait either.
 //
 // Source. Hadoop 3.4 CapacityScheduler, RegularContainerAllocator. Example:
 // with 6 nodes, 10 waiting maps and asks = 8, f is 1 and off-rack is allowed
@@ -52,9 +54,7 @@ import (
 // Differs. Queues have no children, and only memory is counted. Four parts are
 // left out: user limits, the limit on ApplicationMasters, reservations and
 // preemption. As shipped (100 % and a factor of 1), user limits act only when
-// several users share one of several queues. YARN no longer counts a host or
-// rack in asks once no map waits for it. Here asks is an upper bound: what the
-// waiting maps could name at most.
+// several users share one of several queues.
 type capacity struct {
 	nearness
 	capacities, maxCapacities map[string]float64 // guaranteed and largest share of each queue, by queue name, in percent of the cluster
@@ -84,7 +84,7 @@ var capacityInfo = Info{
 		},
 		{
 			Name: "nodeLocalityDelay", Type: Int, Default: "40", Unit: "nodes",
-			Min: -1, Doc: "missed before rack-local maps, at most the nodes that are up; -1: no wait at all",
+			Min: -1, Doc: "missed before rack-local maps, at most the nodes that are up; -1: none",
 		},
 		{
 			Name: "rackLocalityAdditionalDelay", Type: Int, Default: "-1", Unit: "nodes",

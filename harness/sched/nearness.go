@@ -15,7 +15,7 @@ type nearness struct {
 // tell keeps how many offered nodes the job has let pass, this one not counted, and the limit
 // for a map at this level.
 func (m *nearness) tell(v *state.View, id state.JobID, passed int64, level state.Level) {
-	if m.nodeLocalityDelay < 0 || v.Locations(id) == 0 {
+	if v.Locations(id) == 0 {
 		return
 	}
 	rack, off := m.allowed(v, id, passed+1)
@@ -35,7 +35,8 @@ func (m *nearness) tell(v *state.View, id state.JobID, passed int64, level state
 
 // chooseMap returns the waiting map of the job that is nearest to its input on
 // node n, among those that the job may start now. If it is not node-local, the
-// node counts as a missed opportunity of the job.
+// node counts as a missed opportunity of the job. The reason is off if only that
+// distance is allowed.
 func (m *nearness) chooseMap(v *state.View, id state.JobID, n state.NodeID) (Pick, bool) {
 	missed := m.missed.Of(id)
 	if t := v.NextMap(id, n, state.LevelNode); t != state.None {
@@ -61,7 +62,10 @@ func (m *nearness) chooseMap(v *state.View, id state.JobID, n state.NodeID) (Pic
 	if m.Keeps() {
 		m.tell(v, id, *missed-1, level)
 	}
-	if level == state.LevelRack && rack && m.rackLocalityFullReset {
+	switch {
+	case level == state.LevelRack && !rack:
+		level = state.LevelOff // as YARN counts what an off-rack request gets
+	case level == state.LevelRack && m.rackLocalityFullReset:
 		*missed = 0
 	}
 	return MapPick(id, t, level), true
@@ -70,9 +74,6 @@ func (m *nearness) chooseMap(v *state.View, id state.JobID, n state.NodeID) (Pic
 // allowed says whether a job may start rack-local and off-rack maps after
 // missed opportunities: nodes offered to it on which it started no map nearby.
 func (m *nearness) allowed(v *state.View, id state.JobID, missed int64) (rack, off bool) {
-	if m.nodeLocalityDelay < 0 {
-		return true, true
-	}
 	rackAfter, offAfter := m.limits(v, id)
 	return missed > rackAfter, missed > offAfter
 }
@@ -81,19 +82,11 @@ func (m *nearness) allowed(v *state.View, id state.JobID, missed int64) (rack, o
 // rack-local and off-rack maps.
 func (m *nearness) limits(v *state.View, id state.JobID) (rack, off int64) {
 	nodes, waiting := int64(v.ClusterNodes()), int64(v.Waiting(id, state.Map))
-	rack = min(nodes, m.nodeLocalityDelay)
+	rack = max(0, min(nodes, m.nodeLocalityDelay))
 	if m.rackLocalityAdditionalDelay >= 0 {
-		return rack, min(nodes, m.nodeLocalityDelay+m.rackLocalityAdditionalDelay)
+		return rack, max(0, min(nodes, m.nodeLocalityDelay+m.rackLocalityAdditionalDelay))
 	}
-	return rack, offSwitchAfter(nodes, waiting, asks(v, id, waiting))
-}
-
-// asks returns the number of places that the job's container requests name:
-// hosts, racks and "any". A waiting map names the host and the rack of each
-// replica of its block.
-func asks(v *state.View, id state.JobID, waiting int64) int64 {
-	const perMap = 6
-	return 1 + min(int64(v.Locations(id)), perMap*waiting)
+	return rack, offSwitchAfter(nodes, waiting, 1+int64(v.Locations(id)))
 }
 
 // offSwitchAfter returns how many offered nodes a job must leave unused before

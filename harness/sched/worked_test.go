@@ -30,6 +30,32 @@ func TestOffSwitchAfter(t *testing.T) {
 	}
 }
 
+// TestAsksStay has the last two of 40 maps wait on 20 nodes. YARN was asked for containers on 19 hosts
+// and two racks, whose names stay: f is 1, and the third offer is taken.
+func TestAsksStay(t *testing.T) {
+	const nodes = 20
+	s := state.New()
+	for n := range nodes {
+		addNode(t, s, n, n/(nodes-1), slot.Times(40))
+	}
+	spec := state.JobSpec{Name: "job", Maps: 40, MapSize: slot}
+	for i := range spec.Maps {
+		spec.Replicas.Add(state.NodeID(i % (nodes - 1)))
+	}
+	id := submit(t, s, &spec)
+	for i := range spec.Maps - 2 {
+		mustDo(t, s.Start(id, state.TaskID(i), 0))
+	}
+	m := errtest.Must(New("capacity", nil))
+	missed := 0
+	for len(m.Round(s.View(), []state.NodeID{nodes - 1}, nil)) == 0 {
+		missed++
+	}
+	if missed != 2 {
+		t.Errorf("off-rack after %d offers, want 2", missed)
+	}
+}
+
 // TestRackLocalityDelay has 40 of 60 nodes missed, and 6 of 6.
 func TestRackLocalityDelay(t *testing.T) {
 	for _, c := range []struct{ nodes, want int }{{60, 40}, {6, 6}} {
