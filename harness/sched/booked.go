@@ -79,6 +79,9 @@ func (m *tree) offerBooked(v *state.View, n state.NodeID) (Pick, outcome) {
 		m.unbook(int(n))
 		return Pick{}, booked
 	}
+	if b.kind == bookMap {
+		*m.missed.Of(b.job)++
+	}
 	if !v.Free(n).Holds(b.size) || b.kind != bookMaster && !v.Fits(n, b.job, state.Kind(b.kind)) {
 		j.again[b.kind]++
 		return Pick{}, booked

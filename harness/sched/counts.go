@@ -23,6 +23,7 @@ type heartbeatCount struct {
 	at     int64
 	node   state.NodeID
 	begun  bool
+	full   bool // the node gets nothing more in this heartbeat
 	chosen [Master + 1]int32
 }
 
@@ -30,7 +31,7 @@ type heartbeatCount struct {
 // heartbeat of the node, the counts of containers start at zero again.
 func (b *heartbeatCount) round(v *state.View, n state.NodeID) {
 	if !b.begun || b.at != v.Now() || b.node != n {
-		b.at, b.node, b.begun = v.Now(), n, true
+		b.at, b.node, b.begun, b.full = v.Now(), n, true, false
 		clear(b.chosen[:])
 	}
 }

@@ -64,7 +64,7 @@ type branch struct {
 	used     state.Resource // nodes reserved for its jobs among it
 	booked   state.Resource // of that, what is reserved
 	ratio    float32        // of what is used to what is guaranteed
-	limit    state.Resource
+	limit    state.Resource // that YARN knew last, for masters and headroom
 	blocked  state.Resource // in a walk: what children could not use for their limits
 	running  int            // jobs that count against MaxParallel
 
@@ -142,14 +142,14 @@ func (m *tree) Name() string { return "capacity" }
 
 func (m *tree) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 	m.beat.round(v, n)
-	if m.beat.reached(m.file.OffSwitchPerHeartbeat, Off, Rerun, Reduces, Master) ||
+	if m.beat.full || m.beat.reached(m.file.OffSwitchPerHeartbeat, Off, Rerun, Reduces, Master) ||
 		m.file.PerHeartbeat >= 0 && m.beat.reached(max(1, m.file.PerHeartbeat), Cache, Node, Rack, Off, Rerun, Reduces, Master) {
 		return Pick{}, false
 	}
 	m.follow(v)
 	m.Begin(traces.WaitOffers)
 	p, how := m.offerBooked(v, n)
-	if how == passed {
+	if m.beat.full = how != passed; !m.beat.full {
 		p, how = m.offer(m.root, v, n, m.total)
 	}
 	if how != picked {
@@ -229,18 +229,19 @@ func (b *branch) before(x, y *branch, usedX, usedY float32) int {
 
 // offerLeaf offers a node to the jobs of a queue in their order.
 func (m *tree) offerLeaf(b *branch, v *state.View, n state.NodeID, limit state.Resource) (Pick, outcome) {
-	b.limit = m.min(m.down(b.Most), limit)
-	if len(b.asking) == 0 {
-		return Pick{}, passed
-	}
+	known := m.min(m.down(b.Most), limit) // as soon as YARN looks at a job that is active
 	limit = m.min(b.Most, limit)
 	headroom := limit.Sub(b.used)
 	checked := m.less(b.used, limit)
+	if checked && b.active > 0 && len(b.pending) > 0 {
+		b.limit = known
+	}
 	for _, id := range b.asking {
 		j := m.jobs.Of(id)
 		if !checked && !m.less(b.used.Sub(j.booked), limit) {
 			return Pick{}, passed
 		}
+		b.limit = known
 		most := m.userLimit(b, j.user)
 		if m.less(most, j.user.used.Sub(j.booked)) {
 			m.PassOver(id, traces.PassedModel, 0)
@@ -269,16 +270,21 @@ func (m *tree) offerJob(j *treeJob, v *state.View, id state.JobID, n state.NodeI
 	room = room && m.fits(size, headroom)
 	fits := v.Free(n).Holds(size) && (j.waits || v.Fits(n, id, p.Kind))
 	more := m.mayBook(j, v, id, n, k, size)
-	if !fits && !(more && room) || fits && !(more && room) && j.nodes[k] == 0 {
-		m.PassOver(id, traces.PassedNoRoom, 0)
-		return Pick{}, passed
-	}
+	none := !(more && room) && (!fits || j.nodes[k] == 0)
 	if !j.waits && p.Task == state.None {
+		missed := *m.missed.Of(id)
 		var ok bool
 		if p, ok = m.chooseMap(v, id, n); !ok {
 			m.PassOver(id, traces.PassedWaits, *m.missed.Of(id))
 			return Pick{}, passed
 		}
+		if none {
+			*m.missed.Of(id) = missed + 1
+		}
+	}
+	if none {
+		m.PassOver(id, traces.PassedNoRoom, 0)
+		return Pick{}, passed
 	}
 	switch {
 	case !fits:

@@ -370,7 +370,7 @@ func (m *tree) count(j *treeJob, asks bool) {
 // list puts a job among those of its queue that wait for containers.
 func (m *tree) list(v *state.View, id state.JobID, j *treeJob) {
 	if j.listed = true; j.leaf.Fair {
-		j.key = float64(j.used.MemoryMB)
+		j.key = float64(j.used.Sub(j.booked).MemoryMB)
 	}
 	list := &j.leaf.asking
 	at, _ := slices.BinarySearchFunc(*list, id, func(x, id state.JobID) int {
