@@ -36,6 +36,11 @@ type Preemption struct {
 	PerRound             float32 // share of the cluster that is chosen in a round at most
 	Ignored              float32 // share of its guarantee that a queue may use above it
 	Part                 float32 // of what a queue has too much, that is chosen in a round
+
+	Within     bool    // containers are taken for other jobs of the same queue, too
+	WithinFrom float32 // share of its guarantee that a queue then uses at least
+	WithinMost float32 // share of its guarantee that is chosen in a round at most
+	UsersFirst bool    // limits of users go before priorities of jobs
 }
 
 // MaxParallelOf returns how many jobs of a user run at a time.
@@ -64,7 +69,8 @@ type Queue struct {
 	Fair, BySize          bool // its jobs go by what they use, by priority and submission otherwise
 	MaxApplications       int  // that it takes at a time; -1: by its share of Settings.MaxApplications
 	MaxParallel           int  // of its jobs that run at a time
-	NoPreemption          bool // no container of its jobs is taken for another queue
+	NoPreemption          bool // no container of its jobs is taken
+	NoPreemptionWithin    bool // none is taken for another job of it
 
 	Labels       []string // node labels that its jobs may ask for; "*" is any
 	DefaultLabel string
@@ -267,12 +273,21 @@ func (f *File) settings() {
 }
 
 func (f *File) preemption() {
-	const interval, wait = 3000, 15_000
+	const usersFirst = "userlimit_first"
+	const interval, wait, within = 3000, 15_000, monitor + "intra-queue-preemption."
 	f.Preemption = Preemption{
 		Enabled: f.bool(monitorSwitch, false), ObserveOnly: f.bool(monitor+"observe_only", false),
 		IntervalMs: max(1, int64(f.int(monitor+"monitoring_interval", interval))), WaitMs: int64(f.int(monitor+"max_wait_before_kill", wait)),
 		PerRound: f.float(monitor+"total_preemption_per_round", 0.1), Ignored: f.float(monitor+"max_ignored_over_capacity", 0.1),
-		Part: f.float(monitor+"natural_termination_factor", 0.2),
+		Part:   f.float(monitor+"natural_termination_factor", 0.2),
+		Within: f.bool(within+"enabled", false), WithinFrom: f.float(within+"minimum-threshold", 0.5), WithinMost: f.float(within+"max-allowable-limit", 0.2),
+	}
+	switch order := f.text(within+"preemption-order-policy", usersFirst); strings.ToLower(order) {
+	case usersFirst:
+		f.Preemption.UsersFirst = true
+	case "priority_first":
+	default:
+		fail(within+"preemption-order-policy", "%q is neither %s nor priority_first", order, usersFirst)
 	}
 	if p := &f.Preemption; !p.Enabled || p.ObserveOnly {
 		p.IntervalMs = 0
@@ -316,6 +331,7 @@ func (f *File) queue(parent *Queue, name string, depth int) *Queue {
 		f.int(key(most), 0) // not simulated, but a number
 	}
 	q.NoPreemption = f.bool(key("disable_preemption"), parent != nil && parent.NoPreemption)
+	q.NoPreemptionWithin = f.bool(key("intra-queue-preemption.disable_preemption"), parent != nil && parent.NoPreemptionWithin)
 	f.state(q)
 	f.weights(q)
 	for child := range strings.SplitSeq(names, ",") {

@@ -67,6 +67,11 @@ func (c *amounts) none(r state.Resource) bool {
 	return r.MemoryMB <= 0 && (!c.dominant || r.VCores <= 0)
 }
 
+// lacks reports whether r has no memory left or, where they count, no cores.
+func (c *amounts) lacks(r state.Resource) bool {
+	return r.MemoryMB <= 0 || c.dominant && r.VCores <= 0
+}
+
 func (c *amounts) down(r state.Resource) state.Resource {
 	step := func(n, by int32) int32 { return n - n%max(1, by) }
 	return state.Resource{MemoryMB: step(r.MemoryMB, c.step.MemoryMB), VCores: step(r.VCores, c.step.VCores)}

@@ -35,6 +35,9 @@ type claim struct {
 	ideal    state.Resource
 	loose    state.Resource // what it uses above its guarantee and others may take
 	excess   state.Resource // what it has too much
+	due      state.Resource // of that, what is to be chosen
+	holding  []state.JobID  // active jobs that hold containers or ask for them
+	parts    []jobPart
 }
 
 // round is a round of preemption.
@@ -44,6 +47,8 @@ type round struct {
 	running func(state.JobID) []Container
 	allowed state.Resource // what may still be chosen
 	chosen  []Container
+	of      map[state.JobID]state.Resource // what is chosen of a job for other queues
+	needy   []*branch                      // queues that are to have more than they are now, the neediest of a parent first
 }
 
 // PreemptMs implements Preempter.
@@ -52,8 +57,8 @@ func (m *tree) PreemptMs() int64 { return m.file.Preemption.IntervalMs }
 // Preempt implements Preempter.
 //
 // Rule. What is guaranteed to queues that need it less is divided among the others (share). What a
-// leaf uses above its part is its excess, of which some is chosen (choose). A container that is still
-// chosen after some time ends.
+// leaf uses above its part is its excess, of which some is chosen (choose). Then some of what a leaf keeps
+// is chosen for other jobs of it (within). A container that is still chosen after some time ends.
 //
 // Source. Hadoop 3.4.2 ProportionalCapacityPreemptionPolicy with FifoCandidatesSelector.
 //
@@ -61,18 +66,22 @@ func (m *tree) PreemptMs() int64 { return m.file.Preemption.IntervalMs }
 // over after so many rounds; in Hadoop, where rounds come some ms early or late, it takes one more at times.
 func (m *tree) Preempt(v *state.View, running func(state.JobID) []Container, out []Container) []Container {
 	m.follow(v)
-	if !slices.ContainsFunc(m.all, m.mayLose) {
+	if !slices.ContainsFunc(m.all, func(b *branch) bool { return m.mayLose(b) || m.mayExchange(b) }) {
 		return out
 	}
 	p := &m.file.Preemption
-	r := round{m, v, running, queues.Times(m.total, p.PerRound), nil}
+	r := round{tree: m, v: v, running: running, allowed: queues.Times(m.total, p.PerRound)}
 	r.demand(m.root)
 	m.root.ideal = m.root.Guaranteed
 	r.divide(m.root)
 	for _, b := range m.all {
 		if m.mayLose(b) && !m.none(b.excess) {
-			r.choose(b, m.part(b.excess, p.Part))
+			b.due = m.part(b.excess, p.Part)
+			r.choose(b, b.due)
 		}
+	}
+	if p.Within {
+		r.within()
 	}
 	now := v.Now() / 1e6
 	for _, c := range r.chosen {
@@ -109,13 +118,13 @@ func (r *round) asks(id state.JobID) (sum state.Resource) {
 
 // demand finds what a queue asks for, and what it uses above its guarantee.
 func (r *round) demand(b *branch) {
-	b.claim = claim{}
+	b.claim = claim{holding: b.holding[:0]}
 	left := map[*treeUser]state.Resource{}
 	for _, id := range b.asking {
 		u := r.jobs.Of(id).user
 		room, known := left[u]
 		if !known {
-			room = r.above(r.userLimit(b, u), u.used)
+			room = r.above(r.userLimit(b, u, false), u.used)
 		}
 		asks := r.asks(id)
 		got := smallest(asks, room)
@@ -169,8 +178,9 @@ func (r *round) share(b *branch) {
 		return r.ratio(c.ideal, c.Guaranteed)
 	}
 	need := func(x, y *branch) int { return b.before(x, y, has(x), has(y)) }
+	slices.SortStableFunc(needy, need)
+	r.needy = append(r.needy, needy...)
 	for len(needy) > 0 && !r.none(left) {
-		slices.SortStableFunc(needy, need)
 		var sum state.Resource
 		for _, c := range needy {
 			sum = sum.Add(c.Guaranteed)
@@ -189,6 +199,7 @@ func (r *round) share(b *branch) {
 				left, needy = r.above(left, got), append(needy, c)
 			}
 		}
+		slices.SortStableFunc(needy, need)
 	}
 }
 
@@ -227,24 +238,29 @@ func (r *round) choose(b *branch, wanted state.Resource) {
 				r.unbook(n)
 			}
 		}
-		list := r.running(id)
-		slices.SortFunc(list, func(x, y Container) int {
-			return cmp.Or(cmp.Compare(x.Kind, y.Kind), cmp.Compare(y.StartMs, x.StartMs), cmp.Compare(y.ID, x.ID))
-		})
-		for _, c := range list {
+		for _, c := range r.latest(id) {
 			if c.Master {
-				masters, mastersUsed = append(masters, c), mastersUsed.Add(r.jobs.Of(id).master)
-			} else if r.charge(&wanted, r.v.ContainerSize(id, c.Kind)) {
+				masters, mastersUsed = append(masters, c), mastersUsed.Add(r.size(c))
+			} else if r.charge(&wanted, r.size(c)) {
 				r.chosen = append(r.chosen, c)
 			}
 		}
 	}
 	for _, c := range masters {
-		size := r.jobs.Of(c.Job).master
+		size := r.size(c)
 		if r.less(queues.Times(b.Guaranteed, b.AMPercent), mastersUsed) && r.charge(&wanted, size) {
 			r.chosen, mastersUsed = append(r.chosen, c), mastersUsed.Sub(size)
 		}
 	}
+}
+
+// latest returns the containers of a job, the newest maps first, then reduces.
+func (r *round) latest(id state.JobID) []Container {
+	list := r.running(id)
+	slices.SortFunc(list, func(x, y Container) int {
+		return cmp.Or(cmp.Compare(x.Kind, y.Kind), cmp.Compare(y.StartMs, x.StartMs), cmp.Compare(y.ID, x.ID))
+	})
+	return list
 }
 
 // charge takes a container of this size off what is wanted and what the round may choose. It

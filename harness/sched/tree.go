@@ -242,7 +242,7 @@ func (m *tree) offerLeaf(b *branch, v *state.View, n state.NodeID, limit state.R
 			return Pick{}, passed
 		}
 		b.limit = known
-		most := m.userLimit(b, j.user)
+		most := m.userLimit(b, j.user, false)
 		if m.less(most, j.user.used.Sub(j.booked)) {
 			m.PassOver(id, traces.PassedModel, 0)
 			continue

@@ -171,10 +171,11 @@ func (m *tree) mastersOfUser(b *branch, u *treeUser) state.Resource {
 	return m.upTimes(b.Guaranteed, b.AMPercent*share*b.UserLimitFactor)
 }
 
-// userLimit returns how much a user may use of a queue before nothing more is given.
+// userLimit returns how much a user may use of a queue before nothing more is given: beside those who wait
+// for containers, or beside all.
 //
 // Source: Hadoop 3.4 UsersManager.computeUserLimit.
-func (m *tree) userLimit(b *branch, u *treeUser) state.Resource {
+func (m *tree) userLimit(b *branch, u *treeUser, all bool) state.Resource {
 	capacity := m.max(b.Guaranteed, m.step)
 	current := capacity
 	if used := m.upTimes(m.total, m.ratio(b.used, m.total)); !m.less(used, capacity) {
@@ -184,7 +185,16 @@ func (m *tree) userLimit(b *branch, u *treeUser) state.Resource {
 	part.MemoryMB = int32(float64(current.MemoryMB) * float64(b.UserLimit))
 	part.VCores = int32(float64(current.VCores) * float64(b.UserLimit))
 	const percent = 100
-	limit := m.max(over(b.activeUsed.Add(m.step), b.activeWeight), over(part, percent))
+	shared, weight := b.activeUsed.Add(m.step), b.activeWeight
+	if all {
+		shared, weight = current, 0
+		for _, u := range b.users {
+			if u != nil && u.pending+u.active > 0 {
+				weight += u.weight
+			}
+		}
+	}
+	limit := m.max(over(shared, weight), over(part, percent))
 	most := m.down(b.Most)
 	if b.UserLimitFactor != -1 && b.Guaranteed != (state.Resource{}) {
 		most = queues.Times(capacity, b.UserLimitFactor)
@@ -201,7 +211,7 @@ func (m *tree) Headroom(v *state.View, id state.JobID) state.Resource {
 	if b == nil {
 		return m.total
 	}
-	left := smallest(m.userLimit(b, j.user).Sub(j.user.used), b.limit.Sub(b.used))
+	left := smallest(m.userLimit(b, j.user, false).Sub(j.user.used), b.limit.Sub(b.used))
 	return m.min(m.total.Sub(m.root.used), m.down(positive(left)))
 }
 

@@ -10,28 +10,46 @@ import (
 	"heddle/traces"
 )
 
-// TestPreemption has a queue fill a cluster of 40 containers of which half are guaranteed to another, whose
-// job comes after 10 s. When how many containers are taken is computed by hand.
+// TestPreemption has a queue fill a cluster of 40 containers of which half are guaranteed to another. Jobs
+// come after 10 s, to either. When how many containers are taken is computed by hand.
 //
-// Of the late job, only the ApplicationMaster asks at first, for one container, which is chosen at 12 s and ended at 27 s.
+// Of a late job, only the ApplicationMaster asks at first, for one container, which is chosen at 12 s and ended at 27 s.
 // Then its user may have 19 more. With the defaults, a round wants a tenth of the cluster at most, and a fifth of
 // that, 819 MB: one container, each 18 s.
+//
+// In the same queue, a round takes a fifth of the guarantee: four. A second user may have 21 of 41, which are the 40 and one that
+// would be next: of 38 maps, 17 are taken before the first has no more than this. If another queue loses 19 in a round, four
+// are less than that; of twice the guarantee, 21 are left, and of the 18 that a job wants 17 count as taken.
 func TestPreemption(t *testing.T) {
 	const on = "yarn.resourcemanager.scheduler.monitor.enable=true\n"
 	const p = "yarn.resourcemanager.monitor.capacity.preemption."
 	const all = on + p + "natural_termination_factor=1\n" + p + "total_preemption_per_round=1\n"
-	for name, x := range map[string]struct{ keys, kills string }{
-		"off":                        {p + "natural_termination_factor=1", ""},
-		"as shipped":                 {on, "27:1 45:1 63:1 "},
-		"all that is due":            {all, "27:1 45:19 "},
-		"sooner":                     {all + p + "monitoring_interval=1000\n" + p + "max_wait_before_kill=4000", "15:1 20:19 "},
-		"four of a round":            {all + p + "total_preemption_per_round=0.1", "27:1 45:4 63:4 "},
-		"observed":                   {all + p + "observe_only=true", ""},
-		"within what is ignored":     {all + p + "max_ignored_over_capacity=1", ""},
-		"beyond what is ignored":     {all + p + "max_ignored_over_capacity=0.9", "27:1 45:19 "},
-		"not of this queue":          {all + "root.a.disable_preemption=true", ""},
-		"not of any queue but this":  {all + "root.disable_preemption=true\nroot.a.disable_preemption=false", "27:1 45:19 "},
-		"what the other cannot have": {all + "root.b.maximum-capacity=50\nroot.b.user-limit-factor=0.5", "27:1 45:9 "},
+	const within = all + p + "intra-queue-preemption.enabled=true\n"
+	const byPriority = within + p + "intra-queue-preemption.preemption-order-policy=priority_first\n"
+	for name, x := range map[string]struct{ keys, kills, late string }{
+		"off":                           {p + "natural_termination_factor=1", "", "b@b"},
+		"as shipped":                    {on, "27:1 45:1 63:1 ", "b@b"},
+		"all that is due":               {all, "27:1 45:19 ", "b@b"},
+		"sooner":                        {all + p + "monitoring_interval=1000\n" + p + "max_wait_before_kill=4000", "15:1 20:19 ", "b@b"},
+		"four of a round":               {all + p + "total_preemption_per_round=0.1", "27:1 45:4 63:4 ", "b@b"},
+		"observed":                      {all + p + "observe_only=true", "", "b@b"},
+		"within what is ignored":        {all + p + "max_ignored_over_capacity=1", "", "b@b"},
+		"beyond what is ignored":        {all + p + "max_ignored_over_capacity=0.9", "27:1 45:19 ", "b@b"},
+		"not of this queue":             {all + "root.a.disable_preemption=true", "", "b@b"},
+		"not of any queue but this":     {all + "root.disable_preemption=true\nroot.a.disable_preemption=false", "27:1 45:19 ", "b@b"},
+		"what the other cannot have":    {all + "root.b.maximum-capacity=50\nroot.b.user-limit-factor=0.5", "27:1 45:9 ", "b@b"},
+		"a higher priority":             {byPriority, "27:1 45:4 63:4 ", "a@a"},
+		"all but the ApplicationMaster": {byPriority + p + "intra-queue-preemption.max-allowable-limit=2", "27:1 45:38 ", "a@a"},
+		"a higher priority, all at its user's limit": {within, "", "a@a"},
+		"another user":               {within + "minimum-user-limit-percent=50", "27:1 45:4 63:4 ", "b@a"},
+		"another user, all of his":   {within + "minimum-user-limit-percent=50\n" + p + "intra-queue-preemption.max-allowable-limit=2", "27:1 45:17 ", "b@a"},
+		"below the threshold":        {byPriority + p + "intra-queue-preemption.minimum-threshold=2.1", "", "a@a"},
+		"at the threshold":           {byPriority + p + "intra-queue-preemption.minimum-threshold=2", "27:1 45:4 63:4 ", "a@a"},
+		"not within this queue":      {byPriority + "root.a.intra-queue-preemption.disable_preemption=true", "", "a@a"},
+		"neither within":             {byPriority + "root.a.disable_preemption=true", "", "a@a"},
+		"both":                       {byPriority, "27:2 45:19 63:4 ", "a@a b@b"},
+		"both in a round":            {byPriority + p + "intra-queue-preemption.max-allowable-limit=2", "27:2 45:20 63:17 ", "a@a b@b"},
+		"no more than a round takes": {byPriority + p + "intra-queue-preemption.max-allowable-limit=2\n" + p + "total_preemption_per_round=0.48", "27:2 45:19 63:18 ", "a@a b@b"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := must(sched.New("capacity", sched.Params{"queues": "root.queues=a,b\nroot.a.capacity=50\nroot.a.user-limit-factor=2\nroot.b.capacity=50\nnode-locality-delay=-1\n" +
@@ -41,16 +59,24 @@ func TestPreemption(t *testing.T) {
 				c.Cluster.Nodes = append(c.Cluster.Nodes, Node{Name: fmt.Sprint("n", i), Rack: "r", Capacity: state.Resource{MemoryMB: 4096, VCores: 4}})
 			}
 			size := state.Resource{MemoryMB: 1024, VCores: 1}
-			job := func(queue string, maps, ms int32, at int64) Job {
+			job := func(of string, priority, ms int32, at int64) Job {
+				user, queue, _ := strings.Cut(of, "@")
 				return Job{
-					JobSpec: state.JobSpec{Name: queue, User: queue, Queue: queue, Maps: maps, MapSize: size, ReduceSize: size},
+					JobSpec: state.JobSpec{Name: of, User: user, Queue: queue, Priority: priority, Maps: 39, MapSize: size, ReduceSize: size},
 					MapWork: []Work{{FixedMs: ms}}, AMSize: size, SubmitMs: at,
 				}
 			}
-			c.Source = &Jobs{List: []Job{job("a", 39, 65_000, 0), job("b", 39, 10_000, 10_000)}}
+			list := []Job{job("a@a", 0, 65_000, 0)}
+			for of := range strings.FieldsSeq(x.late) {
+				list = append(list, job(of, 1, 10_000, 10_000))
+			}
+			c.Source = &Jobs{List: list}
 			var kills strings.Builder
 			last, count := int64(0), 0
 			c.Ended = func(e AttemptEnd) {
+				if e.Job == 0 && e.UpMs != 0 {
+					t.Error("the ApplicationMaster of the first job is taken")
+				}
 				if e.Outcome != traces.Killed || e.EndMs > 65_000 {
 					return
 				}
