@@ -66,6 +66,13 @@ func (r *Queues) preemption(f *queues.File) {
 		add(key+"total_preemption_per_round", "a round may take no part of the cluster")
 	case !slices.ContainsFunc(f.Leaves(), func(q *queues.Queue) bool { return !q.NoPreemption }):
 		add("root.disable_preemption", "it is disabled for all queues")
+	case p.Within && p.UsersFirst:
+		for _, q := range f.Leaves() {
+			if q.UserLimit >= 100 && len(q.UserWeights) == 0 && !q.NoPreemption && !q.NoPreemptionWithin {
+				r.Findings = append(r.Findings, Finding{q.Path, q.Path + ".minimum-user-limit-percent", "nothing is preempted within the queue: " +
+					"no user has more than his limit, which " + key + "intra-queue-preemption.preemption-order-policy has go first"})
+			}
+		}
 	}
 }
 

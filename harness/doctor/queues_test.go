@@ -14,12 +14,17 @@ import (
 func TestQueues(t *testing.T) {
 	const fine = "root.queues=a,b\nroot.a.capacity=40\nroot.b.capacity=60\nuser-limit-factor=1.5\nroot.a.user-limit-factor=2\nroot.a.maximum-capacity=80\nroot.b.maximum-capacity=90\nmaximum-am-resource-percent=0.5\n"
 	const monitor, p = "yarn.resourcemanager.scheduler.monitor.enable", "yarn.resourcemanager.monitor.capacity.preemption."
+	const within = "intra-queue-preemption."
 	for more, want := range map[string]string{
 		monitor + "=true":                                        "",
 		p + "observe_only=true":                                  p + "observe_only: " + monitor + " is not true",
 		monitor + "=true\n" + p + "observe_only=true":            "only logs what it would take",
 		monitor + "=true\n" + p + "total_preemption_per_round=0": "a round may take no part",
 		monitor + "=true\nroot.disable_preemption=true":          "it is disabled for all queues",
+		monitor + "=true\n" + p + within + "enabled=true\nroot.a.minimum-user-limit-percent=25\nroot.b." + within + "disable_preemption=true": "",
+		monitor + "=true\n" + p + within + "enabled=true\nroot.a.minimum-user-limit-percent=25":                                               "root.b.minimum-user-limit-percent: nothing is preempted within",
+		monitor + "=true\n" + p + within + "minimum-threshold=1":                                                                              p + within + "minimum-threshold: " + p + within + "enabled is not true",
+		p + within + "preemption-order-policy=age":                                                                                            "is neither userlimit_first nor priority_first",
 		"":                                       "",
 		"root.a.state=STOPPED":                   "root.a.state: the queue is STOPPED",
 		"root.a.maximum-capacity=20":             "root.a.maximum-capacity: 20 percent is below its capacity of 40",

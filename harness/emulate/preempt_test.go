@@ -12,17 +12,29 @@ import (
 	"heddle/harness/queues"
 )
 
-// drawPreemption draws a file of queues with preemption, a job or two that fill the cluster, and others that come later.
-func drawPreemption(t *testing.T, seed uint64) (*queues.File, []queueJob) {
+// drawPreemption draws a file of queues with preemption between or within queues or both, a job or two that fill the
+// cluster, and others that come later.
+func drawPreemption(t *testing.T, seed uint64, between, within bool) (*queues.File, []queueJob) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 7)) //nolint:gosec // a test's
 	one := func(list ...string) string { return list[r.IntN(len(list))] }
 	const p = "yarn.resourcemanager.monitor.capacity.preemption."
+	ignored := one("0", "0.1", "0.2")
+	if !between {
+		ignored = "100"
+	}
 	text := "yarn.resourcemanager.scheduler.monitor.enable=true\nmaximum-am-resource-percent=0.5\n" + p + "monitoring_interval=1000\n" +
 		p + "max_wait_before_kill=" + one("2500", "4500") + "\n" + p + "natural_termination_factor=" + one("0.2", "0.5", "1") + "\n" +
-		p + "total_preemption_per_round=" + one("0.1", "0.3", "1") + "\n" + p + "max_ignored_over_capacity=" + one("0", "0.1", "0.2") + "\n"
+		p + "total_preemption_per_round=" + one("0.1", "0.3", "1") + "\n" + p + "max_ignored_over_capacity=" + ignored + "\n"
 	if r.IntN(3) == 0 {
 		text += "resource-calculator=org.apache.hadoop.yarn.util.resource.DominantResourceCalculator\n"
+	}
+	priorities := int32(1)
+	if within {
+		priorities = 3
+		text += p + "intra-queue-preemption.enabled=true\n" + p + "intra-queue-preemption.max-allowable-limit=" + one("0.2", "0.5") + "\n" +
+			p + "intra-queue-preemption.preemption-order-policy=" + one("userlimit_first", "priority_first") + "\n" +
+			p + "intra-queue-preemption.minimum-threshold=" + one("0.5", "1") + "\nminimum-user-limit-percent=" + one("25", "50", "100") + "\n"
 	}
 	text += "root.queues=a,b,c\nroot.a.capacity=50\nroot.b.capacity=30\nroot.c.capacity=20\nroot.c.maximum-capacity=60\n" +
 		"root.b.queues=x,y\nroot.b.x.capacity=60\nroot.b.y.capacity=40\n"
@@ -38,7 +50,10 @@ func drawPreemption(t *testing.T, seed uint64) (*queues.File, []queueJob) {
 	first := r.IntN(len(leaves))
 	var jobs []queueJob
 	add := func(q int, atMs int64, maps int, lengthMs int64) {
-		j := queueJob{Queue: leaves[q].Path, User: fmt.Sprintf("user%d", r.IntN(2)), AtMs: atMs, MapMB: 1024, ReduceMB: 1024, MasterMB: 1024}
+		j := queueJob{
+			Queue: leaves[q].Path, User: fmt.Sprintf("user%d", r.IntN(2)), Priority: r.Int32N(priorities), AtMs: atMs,
+			MapMB: 1024, ReduceMB: 1024, MasterMB: 1024,
+		}
 		for range maps {
 			j.Maps = append(j.Maps, lengthMs*(80+r.Int64N(40))/100)
 			j.Hosts = append(j.Hosts, []int{r.IntN(queueNodes), r.IntN(queueNodes)})
@@ -63,18 +78,18 @@ func TestPreemptionOracle(t *testing.T) {
 	if folder == "" {
 		t.Skip("it takes eight minutes: HEDDLE_QUEUES names a folder for what ResourceManagers did")
 	}
-	seed := uint64(0)
 	for n := range files {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			var f *queues.File
 			var jobs []queueJob
 			var simulated []queueRun
-			for taken := 0; taken < 8; seed++ {
-				if seed > 100 {
+			const each = 1000 // seeds
+			for seed, taken := uint64(each*n), 0; taken < 8; seed++ {
+				if seed == uint64(each*(n+1)) {
 					t.Fatal("nothing is preempted in simulations")
 				}
 				var err error
-				f, jobs = drawPreemption(t, seed)
+				f, jobs = drawPreemption(t, seed, n%3 != 1, n%3 != 0)
 				simulated, err = simulateQueues(t, f, jobs, 0)
 				mustDo(t, err)
 				taken = 0

@@ -193,6 +193,8 @@ func (f *File) listKeys() {
 		}
 		if !f.Preemption.Enabled && (strings.HasPrefix(name, monitor) || last == "disable_preemption") {
 			why, does = monitorSwitch+" is not true", true
+		} else if !f.Preemption.Within && strings.Contains(name, within) && last != "enabled" {
+			why, does = monitor+within+"enabled is not true", true
 		}
 		switch {
 		case slices.Contains(harmless, last) || last == "acl_submit_applications" && strings.TrimSpace(value) == "*" ||

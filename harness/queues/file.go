@@ -24,6 +24,7 @@ const Prefix = "yarn.scheduler.capacity."
 const (
 	monitorSwitch = "yarn.resourcemanager.scheduler.monitor.enable"
 	monitor       = "yarn.resourcemanager.monitor.capacity.preemption."
+	within        = "intra-queue-preemption."
 )
 
 // Cut returns a property's name without Prefix, and whether it is a key of a file.

@@ -273,21 +273,22 @@ func (f *File) settings() {
 }
 
 func (f *File) preemption() {
-	const usersFirst = "userlimit_first"
-	const interval, wait, within = 3000, 15_000, monitor + "intra-queue-preemption."
+	const usersFirst, policy = "userlimit_first", monitor + within + "preemption-order-policy"
+	const interval, wait = 3000, 15_000
 	f.Preemption = Preemption{
 		Enabled: f.bool(monitorSwitch, false), ObserveOnly: f.bool(monitor+"observe_only", false),
 		IntervalMs: max(1, int64(f.int(monitor+"monitoring_interval", interval))), WaitMs: int64(f.int(monitor+"max_wait_before_kill", wait)),
 		PerRound: f.float(monitor+"total_preemption_per_round", 0.1), Ignored: f.float(monitor+"max_ignored_over_capacity", 0.1),
 		Part:   f.float(monitor+"natural_termination_factor", 0.2),
-		Within: f.bool(within+"enabled", false), WithinFrom: f.float(within+"minimum-threshold", 0.5), WithinMost: f.float(within+"max-allowable-limit", 0.2),
+		Within: f.bool(monitor+within+"enabled", false), WithinFrom: f.float(monitor+within+"minimum-threshold", 0.5),
+		WithinMost: f.float(monitor+within+"max-allowable-limit", 0.2),
 	}
-	switch order := f.text(within+"preemption-order-policy", usersFirst); strings.ToLower(order) {
+	switch order := f.text(policy, usersFirst); strings.ToLower(order) {
 	case usersFirst:
 		f.Preemption.UsersFirst = true
 	case "priority_first":
 	default:
-		fail(within+"preemption-order-policy", "%q is neither %s nor priority_first", order, usersFirst)
+		fail(policy, "%q is neither %s nor priority_first", order, usersFirst)
 	}
 	if p := &f.Preemption; !p.Enabled || p.ObserveOnly {
 		p.IntervalMs = 0
@@ -331,7 +332,7 @@ func (f *File) queue(parent *Queue, name string, depth int) *Queue {
 		f.int(key(most), 0) // not simulated, but a number
 	}
 	q.NoPreemption = f.bool(key("disable_preemption"), parent != nil && parent.NoPreemption)
-	q.NoPreemptionWithin = f.bool(key("intra-queue-preemption.disable_preemption"), parent != nil && parent.NoPreemptionWithin)
+	q.NoPreemptionWithin = f.bool(key(within+"disable_preemption"), parent != nil && parent.NoPreemptionWithin)
 	f.state(q)
 	f.weights(q)
 	for child := range strings.SplitSeq(names, ",") {

@@ -36,19 +36,18 @@ type claim struct {
 	loose    state.Resource // what it uses above its guarantee and others may take
 	excess   state.Resource // what it has too much
 	due      state.Resource // of that, what is to be chosen
-	holding  []state.JobID  // active jobs that hold containers or ask for them
 	parts    []jobPart
 }
 
 // round is a round of preemption.
 type round struct {
 	*tree
-	v       *state.View
-	running func(state.JobID) []Container
-	allowed state.Resource // what may still be chosen
-	chosen  []Container
-	of      map[state.JobID]state.Resource // what is chosen of a job for other queues
-	needy   []*branch                      // queues that are to have more than they are now, the neediest of a parent first
+	v        *state.View
+	running  func(state.JobID) []Container
+	allowed  state.Resource // what may still be chosen
+	chosen   []Container
+	chosenOf map[state.JobID]state.Resource // by job: what is chosen for other queues
+	needy    []*branch                      // queues that need more than is theirs, the neediest of a parent first
 }
 
 // PreemptMs implements Preempter.
@@ -118,18 +117,17 @@ func (r *round) asks(id state.JobID) (sum state.Resource) {
 
 // demand finds what a queue asks for, and what it uses above its guarantee.
 func (r *round) demand(b *branch) {
-	b.claim = claim{holding: b.holding[:0]}
-	left := map[*treeUser]state.Resource{}
-	for _, id := range b.asking {
-		u := r.jobs.Of(id).user
-		room, known := left[u]
-		if !known {
-			room = r.above(r.userLimit(b, u, false), u.used)
+	b.claim = claim{}
+	for _, u := range b.users {
+		if u != nil && u.active > 0 {
+			u.room = r.above(r.userLimit(b, u, false), u.used)
 		}
-		asks := r.asks(id)
-		got := smallest(asks, room)
-		left[u], b.asked = room.Sub(got), b.asked.Add(got)
-		b.unbooked = b.unbooked.Add(smallest(got, r.above(asks, r.jobs.Of(id).booked)))
+	}
+	for _, id := range b.asking {
+		j, asks := r.jobs.Of(id), r.asks(id)
+		got := smallest(asks, j.user.room)
+		j.user.room, b.asked = j.user.room.Sub(got), b.asked.Add(got)
+		b.unbooked = b.unbooked.Add(smallest(got, r.above(asks, j.booked)))
 	}
 	above := r.above(b.used, b.Guaranteed)
 	if len(b.children) == 0 && !b.NoPreemption {
@@ -219,7 +217,7 @@ func (r *round) accept(b *branch, offered state.Resource) state.Resource {
 // Nodes that are reserved for its jobs are given free before. ApplicationMasters come last, and only as far as
 // they use more than their limit.
 func (r *round) choose(b *branch, wanted state.Resource) {
-	jobs := slices.DeleteFunc(slices.Clone(r.live), func(id state.JobID) bool { return r.jobs.Of(id).leaf != b })
+	jobs := slices.Clone(b.active)
 	slices.SortFunc(jobs, func(x, y state.JobID) int {
 		if usedX, usedY := r.jobs.Of(x).used.MemoryMB, r.jobs.Of(y).used.MemoryMB; b.Fair && usedX != usedY {
 			return cmp.Compare(usedY, usedX)

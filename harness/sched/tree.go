@@ -70,13 +70,14 @@ type branch struct {
 
 	jobs         int           // of a leaf: that it has taken
 	pending      []state.JobID // that wait until ApplicationMasters take less, in order
-	active       int
+	active       []state.JobID // in order
 	asking       []state.JobID // active jobs that wait for containers, in order
 	users        []*treeUser   // by state.UserID
 	mastersUsed  state.Resource
 	activeUsed   state.Resource // by users who wait for containers
 	activeWeight float32
 	activeUsers  int
+	weight       float32 // of all users with jobs that wait or are active
 	claim
 }
 
@@ -85,7 +86,9 @@ type treeUser struct {
 	weight          float32
 	used, masters   state.Resource
 	pending, active int
-	asking          int // jobs that wait for containers
+	asking          int            // jobs that wait for containers
+	room            state.Resource // in a round of preemption: what is left of the limit
+	part            userPart
 }
 
 // treeJob is a job that the tree has taken.

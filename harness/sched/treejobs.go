@@ -106,11 +106,18 @@ func (m *tree) enter(v *state.View, id state.JobID) {
 	}
 	m.runs[v.User(id)]++
 	j.stage = stagePending
-	j.user.pending++
-	at, _ := slices.BinarySearchFunc(j.leaf.pending, id, func(x, id state.JobID) int { return inTurn(v, x, id) })
-	j.leaf.pending = slices.Insert(j.leaf.pending, at, id)
+	if j.user.pending++; j.user.pending+j.user.active == 1 {
+		j.leaf.weight += j.user.weight
+	}
+	j.leaf.pending = insert(v, j.leaf.pending, id)
 	m.activate(v, j.leaf)
 	m.ask(v, id)
+}
+
+// insert adds a job to a list in order.
+func insert(v *state.View, list []state.JobID, id state.JobID) []state.JobID {
+	at, _ := slices.BinarySearchFunc(list, id, func(x, id state.JobID) int { return inTurn(v, x, id) })
+	return slices.Insert(list, at, id)
 }
 
 // inTurn compares jobs by priority, then by submission.
@@ -136,13 +143,13 @@ func (m *tree) activate(v *state.View, b *branch) {
 		if i == 0 {
 			perUser = m.min(m.mastersOfUser(b, j.user), limit)
 		}
-		alone := b.active == 0 || m.none(b.mastersUsed)
+		alone := len(b.active) == 0 || m.none(b.mastersUsed)
 		if !alone && (!m.fits(j.master.Add(b.mastersUsed), limit) || !m.fits(j.master.Add(j.user.masters), perUser)) {
 			left = append(left, id)
 			continue
 		}
 		j.stage = stageActive
-		b.active++
+		b.active = insert(v, b.active, id)
 		j.user.pending--
 		j.user.active++
 		b.mastersUsed, j.user.masters = b.mastersUsed.Add(j.master), j.user.masters.Add(j.master)
@@ -187,12 +194,7 @@ func (m *tree) userLimit(b *branch, u *treeUser, all bool) state.Resource {
 	const percent = 100
 	shared, weight := b.activeUsed.Add(m.step), b.activeWeight
 	if all {
-		shared, weight = current, 0
-		for _, u := range b.users {
-			if u != nil && u.pending+u.active > 0 {
-				weight += u.weight
-			}
-		}
+		shared, weight = current, b.weight
 	}
 	limit := m.max(over(shared, weight), over(part, percent))
 	most := m.down(b.Most)
@@ -248,7 +250,7 @@ func (m *tree) leave(v *state.View, id state.JobID) {
 		if j.waits {
 			m.masters--
 		}
-		b.active--
+		b.active = without(b.active, id)
 		j.user.active--
 		b.mastersUsed, j.user.masters = b.mastersUsed.Sub(j.master), j.user.masters.Sub(j.master)
 	case stagePending:
@@ -256,6 +258,9 @@ func (m *tree) leave(v *state.View, id state.JobID) {
 		b.pending = without(b.pending, id)
 	default:
 		m.parked = without(m.parked, id)
+	}
+	if j.stage != stageParked && j.user.pending+j.user.active == 0 {
+		b.weight -= j.user.weight
 	}
 	b.jobs--
 	m.live = without(m.live, id)

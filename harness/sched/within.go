@@ -33,12 +33,14 @@ type userPart struct {
 //
 // Source. Hadoop 3.4.2 IntraQueueCandidatesSelector with FifoIntraQueuePreemptionPlugin.
 func (r *round) within() {
-	p := &r.file.Preemption
-	r.list()
+	r.chosenOf = map[state.JobID]state.Resource{}
+	for _, c := range r.chosen {
+		r.chosenOf[c.Job] = r.chosenOf[c.Job].Add(r.size(c))
+	}
 	for _, b := range r.needy {
 		if r.mayExchange(b) {
 			b.parts = r.divideJobs(b)
-			most := r.above(queues.Times(b.Guaranteed, p.WithinMost), b.due)
+			most := r.above(queues.Times(b.Guaranteed, r.file.Preemption.WithinMost), b.due)
 			r.exchange(b.parts, r.min(most, r.allowed))
 		}
 	}
@@ -48,33 +50,25 @@ func (r *round) within() {
 	}
 }
 
-// mayExchange reports whether containers of a queue may be taken for other jobs of it, and some job asks for one.
+// mayExchange reports whether some job of a queue asks for containers and another may lose some: where limits of users go
+// first, only jobs of users with more. It finds what users have and may have.
 func (m *tree) mayExchange(b *branch) bool {
 	p := &m.file.Preemption
-	return p.Within && len(b.asking)+len(b.pending) > 0 && !b.NoPreemption && !b.NoPreemptionWithin && b.ratio >= p.WithinFrom
-}
-
-// list lists, by queue, the active jobs that hold containers or ask for them, and adds up by job what is chosen already.
-func (r *round) list() {
-	for _, id := range r.live {
-		if j := r.jobs.Of(id); j.stage == stageActive && (j.listed || !r.none(r.held(j))) {
-			j.leaf.holding = append(j.leaf.holding, id)
+	if !p.Within || len(b.asking)+len(b.pending) == 0 || b.NoPreemption || b.NoPreemptionWithin || b.ratio < p.WithinFrom {
+		return false
+	}
+	may := !p.UsersFirst
+	for _, u := range b.users {
+		if u != nil && u.pending+u.active > 0 {
+			u.part = userPart{used: u.used.Sub(u.masters), most: m.userLimit(b, u, true).Sub(u.masters)}
+			may = may || m.over(&u.part)
 		}
 	}
-	r.of = map[state.JobID]state.Resource{}
-	for _, c := range r.chosen {
-		r.of[c.Job] = r.of[c.Job].Add(r.size(c))
-	}
+	return may
 }
 
-// held returns what a job's tasks hold.
-func (m *tree) held(j *treeJob) state.Resource {
-	held := j.used.Sub(j.booked)
-	if !j.waits {
-		held = held.Sub(j.master)
-	}
-	return held
-}
+// over reports whether a user has more than the limit.
+func (c *amounts) over(u *userPart) bool { return c.less(u.most, u.used) }
 
 // size returns what a container holds.
 func (r *round) size(c Container) state.Resource {
@@ -84,74 +78,51 @@ func (r *round) size(c Container) state.Resource {
 	return r.v.ContainerSize(c.Job, c.Kind)
 }
 
-// divideJobs divides what a queue is to keep among its jobs. It returns those that hold containers, want some or both, in order.
+// divideJobs divides what a queue is to keep among its jobs. It returns those that hold containers or get some, in order.
 func (r *round) divideJobs(b *branch) (jobs []jobPart) {
 	left := b.used.Sub(b.due).Sub(b.mastersUsed)
-	users := map[*treeUser]*userPart{}
-	for id := range r.inOrder(b) {
-		j := r.jobs.Of(id)
-		x := jobPart{id: id, of: users[j.user], held: r.held(j)}
-		if r.lacks(left) && r.none(x.held) {
-			continue
+	active, pending, compare := b.active, b.pending, func(x, y state.JobID) int { return inTurn(r.v, x, y) }
+	if b.Fair && r.file.Preemption.UsersFirst {
+		active, pending, compare = slices.Concat(active, pending), nil, r.leastFirst
+		slices.SortFunc(active, compare)
+	}
+	for len(active)+len(pending) > 0 {
+		next := &active
+		if len(active) == 0 || len(pending) > 0 && compare(pending[0], active[0]) < 0 {
+			next = &pending
 		}
-		if x.of == nil {
-			x.of = &userPart{used: j.user.used.Sub(j.user.masters), most: r.userLimit(b, j.user, true).Sub(j.user.masters)}
-			users[j.user] = x.of
+		id := (*next)[0]
+		*next = (*next)[1:]
+		j := r.jobs.Of(id)
+		u := &j.user.part
+		x := jobPart{id: id, of: u, held: j.used.Sub(j.booked)}
+		if !j.waits {
+			x.held = x.held.Sub(j.master)
 		}
 		var ideal, chosen state.Resource
-		if !r.lacks(left) {
-			chosen = r.of[id]
-			x.of.chosen = x.of.chosen.Add(chosen)
-			if keeps := x.held.Sub(chosen); r.less(x.of.ideal, x.of.most) {
-				ideal = r.min(left, r.min(keeps.Add(r.asks(id)), x.of.most.Sub(x.of.ideal)))
-				x.of.ideal, left = x.of.ideal.Add(ideal), positive(left.Sub(ideal))
+		if r.lacks(left) {
+			pending = nil // they hold nothing, unless an ApplicationMaster was lost
+		} else {
+			chosen = r.chosenOf[id]
+			u.chosen = u.chosen.Add(chosen)
+			if keeps := x.held.Sub(chosen); r.less(u.ideal, u.most) {
+				ideal = r.min(left, r.min(keeps.Add(r.asks(id)), u.most.Sub(u.ideal)))
+				u.ideal, left = u.ideal.Add(ideal), positive(left.Sub(ideal))
 				x.wants = r.above(ideal, keeps)
 			}
 		}
-		x.gives = positive(positive(x.held.Sub(ideal)).Sub(chosen))
-		jobs = append(jobs, x)
+		if x.gives = positive(positive(x.held.Sub(ideal)).Sub(chosen)); !r.none(x.gives) || !r.none(x.wants) {
+			jobs = append(jobs, x)
+		}
 	}
 	return jobs
 }
 
-// inOrder yields the jobs of a queue that hold containers or ask for them, in the order in which they are to have some.
-func (r *round) inOrder(b *branch) func(yield func(state.JobID) bool) {
-	waiting := b.pending
-	compare := func(x, y state.JobID) int { return inTurn(r.v, x, y) }
-	if b.Fair && r.file.Preemption.UsersFirst {
-		b.holding, waiting = append(b.holding, waiting...), nil
-		compare = r.leastFirst
-	}
-	slices.SortFunc(b.holding, compare)
-	return func(yield func(state.JobID) bool) {
-		holding := b.holding
-		for len(holding)+len(waiting) > 0 {
-			next := &holding
-			if len(holding) == 0 || len(waiting) > 0 && compare(waiting[0], holding[0]) < 0 {
-				next = &waiting
-			}
-			if !yield((*next)[0]) {
-				return
-			}
-			*next = (*next)[1:]
-		}
-	}
-}
-
-// leastFirst compares jobs by what their users have without ApplicationMasters, and those of one user by what they use.
+// leastFirst compares jobs by what their users have, then by what they use themselves.
 func (r *round) leastFirst(x, y state.JobID) int {
 	i, j := r.jobs.Of(x), r.jobs.Of(y)
-	if i.user == j.user {
-		return cmp.Or(cmp.Compare(i.used.MemoryMB, j.used.MemoryMB), cmp.Compare(x, y))
-	}
-	usedX, usedY := i.user.used.Sub(i.user.masters), j.user.used.Sub(j.user.masters)
-	switch {
-	case r.less(usedX, usedY):
-		return -1
-	case r.less(usedY, usedX):
-		return 1
-	}
-	return cmp.Compare(x, y)
+	return cmp.Or(cmp.Compare(r.ratio(i.user.part.used, r.total), r.ratio(j.user.part.used, r.total)),
+		cmp.Compare(i.used.MemoryMB, j.used.MemoryMB), cmp.Compare(x, y))
 }
 
 // exchange finds what jobs lose to others, up to a limit. Who comes first gets first, and who comes last gives first.
@@ -177,22 +148,17 @@ func (r *round) exchange(jobs []jobPart, limit state.Resource) {
 				x.wants, y.gives, y.loses = x.wants.Sub(got), y.gives.Sub(got), y.loses.Add(got)
 			}
 		}
-		givers = slices.DeleteFunc(givers, func(y *jobPart) bool { return r.none(y.gives) })
 	}
 }
 
 // mayGet returns what a job may get of another.
 func (r *round) mayGet(x, y *jobPart) state.Resource {
 	u, higher := y.of, cmp.Compare(r.v.Priority(x.id), r.v.Priority(y.id))
-	switch over := r.less(u.most, u.used); {
-	case x.of == u && higher <= 0, x.of != u && !over && r.file.Preemption.UsersFirst:
+	switch over := r.over(u); {
+	case x.of == u && higher <= 0, x.of != u && (!over && r.file.Preemption.UsersFirst || higher == 0 && u.done):
 		return state.Resource{}
 	case x.of != u && higher == 0 && over:
-		excess := u.used.Sub(u.chosen).Sub(u.most)
-		if u.done {
-			excess = state.Resource{}
-		}
-		if r.less(excess, y.gives) {
+		if excess := u.used.Sub(u.chosen).Sub(u.most); r.less(excess, y.gives) {
 			u.done = true
 			return positive(excess)
 		}
@@ -202,16 +168,15 @@ func (r *round) mayGet(x, y *jobPart) state.Resource {
 
 // chooseWithin chooses containers of those who come last. What is chosen of the queue for other queues counts for each job.
 func (r *round) chooseWithin(b *branch, forQueues []Container) {
-	for _, c := range forQueues {
-		for i := range b.parts {
-			if y, size := &b.parts[i], r.size(c); r.jobs.Of(c.Job).leaf == b && r.less(size, y.loses) {
+	var wanted state.Resource
+	for i := range b.parts {
+		y := &b.parts[i]
+		for _, c := range forQueues {
+			if size := r.size(c); r.jobs.Of(c.Job).leaf == b && r.less(size, y.loses) {
 				y.loses = y.loses.Sub(size)
 			}
 		}
-	}
-	var wanted state.Resource
-	for i := range b.parts {
-		wanted = wanted.Add(b.parts[i].loses)
+		wanted = wanted.Add(y.loses)
 	}
 	for i := range slices.Backward(b.parts) {
 		y := &b.parts[i]
@@ -219,11 +184,11 @@ func (r *round) chooseWithin(b *branch, forQueues []Container) {
 			continue
 		}
 		for _, c := range r.latest(y.id) {
-			size := r.size(c)
-			left := y.of.used.Sub(size)
-			if c.Master || slices.ContainsFunc(forQueues, func(x Container) bool { return x.ID == c.ID }) {
+			if c.Master || slices.Contains(forQueues, c) {
 				continue
 			}
+			size := r.size(c)
+			left := y.of.used.Sub(size)
 			if r.lacks(wanted) || r.file.Preemption.UsersFirst && !r.less(y.of.most, left) {
 				break
 			}
