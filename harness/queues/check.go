@@ -191,10 +191,8 @@ func (f *File) listKeys() {
 		if strings.Contains(name, ".accessible-node-labels") && strings.TrimSpace(value) != "*" || last == "default-node-label-expression" {
 			why, does = NoLabels, true
 		}
-		if !f.Preemption.Enabled && (strings.HasPrefix(name, monitor) || last == "disable_preemption") {
-			why, does = monitorSwitch+" is not true", true
-		} else if !f.Preemption.Within && strings.Contains(name, within) && last != "enabled" {
-			why, does = monitor+within+"enabled is not true", true
+		if needs := f.off(name, last); needs != "" {
+			why, does = needs+" is not true", true
 		}
 		switch {
 		case slices.Contains(harmless, last) || last == "acl_submit_applications" && strings.TrimSpace(value) == "*" ||
@@ -207,6 +205,17 @@ func (f *File) listKeys() {
 		}
 		f.NotSimulated = append(f.NotSimulated, Key{name, value, why})
 	}
+}
+
+// off returns the key without which a key of preemption does nothing, if it is not true.
+func (f *File) off(name, last string) string {
+	switch {
+	case !f.Preemption.Enabled && (strings.HasPrefix(name, monitor) || last == "disable_preemption"):
+		return monitorSwitch
+	case !f.Preemption.Within && strings.Contains(name, within) && last != "enabled":
+		return monitor + within + "enabled"
+	}
+	return ""
 }
 
 // ofQueue says whether a key may be that of a queue of the file: all before its last part, or
