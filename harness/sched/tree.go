@@ -236,7 +236,7 @@ func (m *tree) offerLeaf(b *branch, v *state.View, n state.NodeID, limit state.R
 	limit = m.min(b.Most, limit)
 	headroom := limit.Sub(b.used)
 	checked := m.less(b.used, limit)
-	if checked && b.active > 0 && len(b.pending) > 0 {
+	if checked && len(b.active) > 0 && len(b.pending) > 0 {
 		b.limit = known
 	}
 	for _, id := range b.asking {
