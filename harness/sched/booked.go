@@ -10,11 +10,11 @@ type booking struct {
 	size state.Resource
 }
 
-// asked returns how many containers of a kind a job waits for.
-func (j *treeJob) asked(v *state.View, id state.JobID, kind int) int32 {
+// waitsFor returns how many containers of a kind a job waits for.
+func (m *tree) waitsFor(j *treeJob, v *state.View, id state.JobID, kind int) int32 {
 	switch {
 	case kind != bookMaster:
-		return v.Waiting(id, state.Kind(kind))
+		return m.wants(v, id, state.Kind(kind))
 	case j.waits:
 		return 1
 	}
@@ -33,7 +33,7 @@ func (m *tree) mayBook(j *treeJob, v *state.View, id state.JobID, n state.NodeID
 		factor := min(m.ratio(size, most), m.ratio(most.Sub(m.step), most))
 		starved = int32(float32(j.again[kind]) / float32(has) * (1 - factor))
 	}
-	return starved+j.asked(v, id, kind) > j.nodes[kind]
+	return starved+m.waitsFor(j, v, id, kind) > j.nodes[kind]
 }
 
 // book reserves a node.
@@ -75,7 +75,7 @@ func (m *tree) offerBooked(v *state.View, n state.NodeID) (Pick, outcome) {
 	}
 	b := m.booked[n]
 	j := m.jobs.Of(b.job)
-	if j.asked(v, b.job, b.kind) == 0 {
+	if m.waitsFor(j, v, b.job, b.kind) == 0 {
 		m.unbook(int(n))
 		return Pick{}, booked
 	}

@@ -10,6 +10,7 @@ type nearness struct {
 	rackLocalityFullReset       bool
 
 	missed PerJob[int64]
+	asked  PerJob[asked]
 }
 
 // tell keeps how many offered nodes the job has let pass, this one not counted, and the limit
@@ -34,38 +35,27 @@ func (m *nearness) tell(v *state.View, id state.JobID, passed int64, level state
 }
 
 // chooseMap returns the waiting map of the job that is nearest to its input on
-// node n, among those that the job may start now. If it is not node-local, the
-// node counts as a missed opportunity of the job. The reason is off if only that
-// distance is allowed.
+// node n, if the job may start one there now; without a task, if YARN takes it to
+// want more than wait. If no map is node-local, the node counts as a missed opportunity of
+// the job. The reason says as what YARN counts the container, by what the job asks for.
 func (m *nearness) chooseMap(v *state.View, id state.JobID, n state.NodeID) (Pick, bool) {
 	missed := m.missed.Of(id)
-	if t := v.NextMap(id, n, state.LevelNode); t != state.None {
-		if m.Keeps() {
-			m.tell(v, id, *missed, state.LevelNode)
-		}
-		*missed = 0
-		return MapPick(id, t, state.LevelNode), true
-	}
 	*missed++
-	rack, off := m.allowed(v, id, *missed)
-	if !rack && !off {
-		return Pick{}, false
+	passed, level := *missed-1, state.LevelNode
+	if !m.asksAt(v, id, n, level) {
+		level = state.LevelRack
+		if rack, off := m.allowed(v, id, *missed); !rack || !m.asksAt(v, id, n, level) {
+			if !off {
+				return Pick{}, false
+			}
+			level = state.LevelOff
+		}
 	}
-	farthest := state.LevelRack
-	if off {
-		farthest = state.LevelOff
-	}
-	t, level := v.Nearest(id, n, state.LevelRack, farthest)
-	if t == state.None {
-		return Pick{}, false
-	}
+	t, _ := v.Nearest(id, n, state.LevelNode, state.LevelOff)
 	if m.Keeps() {
-		m.tell(v, id, *missed-1, level)
+		m.tell(v, id, passed, level)
 	}
-	switch {
-	case level == state.LevelRack && !rack:
-		level = state.LevelOff // as YARN counts what an off-rack request gets
-	case level == state.LevelRack && m.rackLocalityFullReset:
+	if level == state.LevelNode || level == state.LevelRack && m.rackLocalityFullReset {
 		*missed = 0
 	}
 	return MapPick(id, t, level), true
@@ -81,7 +71,7 @@ func (m *nearness) allowed(v *state.View, id state.JobID, missed int64) (rack, o
 // limits returns how many offered nodes the job must leave unused before it may start
 // rack-local and off-rack maps.
 func (m *nearness) limits(v *state.View, id state.JobID) (rack, off int64) {
-	nodes, waiting := int64(v.ClusterNodes()), int64(v.Waiting(id, state.Map))
+	nodes, waiting := int64(v.ClusterNodes()), int64(m.wants(v, id, state.Map))
 	rack = max(0, min(nodes, m.nodeLocalityDelay))
 	if m.rackLocalityAdditionalDelay >= 0 {
 		return rack, max(0, min(nodes, m.nodeLocalityDelay+m.rackLocalityAdditionalDelay))

@@ -66,6 +66,9 @@ func (m *partitions) Admit(v *state.View, id state.JobID, master state.Resource)
 // Leave implements Masters.
 func (m *partitions) Leave(v *state.View, id state.JobID) { m.of(m.labelOf(v, id)).Leave(v, id) }
 
+// Beat implements Masters.
+func (m *partitions) Beat(v *state.View, id state.JobID) { m.of(m.labelOf(v, id)).Beat(v, id) }
+
 // Headroom implements Masters.
 func (m *partitions) Headroom(v *state.View, id state.JobID) state.Resource {
 	return m.of(m.labelOf(v, id)).Headroom(v, id)

@@ -110,7 +110,7 @@ func (r *round) asks(id state.JobID) (sum state.Resource) {
 	const enough = 1 << 28
 	j := r.jobs.Of(id)
 	for kind, size := range [...]state.Resource{r.v.ContainerSize(id, state.Map), r.v.ContainerSize(id, state.Reduce), j.master} {
-		sum = sum.Add(size.Times(min(j.asked(r.v, id, kind), enough/max(1, size.MemoryMB))))
+		sum = sum.Add(size.Times(min(r.waitsFor(j, r.v, id, kind), enough/max(1, size.MemoryMB))))
 	}
 	return sum
 }

@@ -21,6 +21,9 @@ type Masters interface {
 	Leave(v *state.View, id state.JobID)
 	// Wants reports whether the ApplicationMaster of some job may start and waits for a node.
 	Wants() bool
+	// Beat tells of a heartbeat of a job's ApplicationMaster, before it hears of what it was given.
+	// A pick without a task is a container too many, which it will give back.
+	Beat(v *state.View, id state.JobID)
 	// Headroom returns what YARN tells a job that it may still get.
 	Headroom(v *state.View, id state.JobID) state.Resource
 }
@@ -159,6 +162,7 @@ func (m *tree) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 		return Pick{}, false
 	}
 	m.beat.chose(p.Reason)
+	m.gave(v, p, n)
 	return p, true
 }
 
@@ -274,7 +278,7 @@ func (m *tree) offerJob(j *treeJob, v *state.View, id state.JobID, n state.NodeI
 	fits := v.Free(n).Holds(size) && (j.waits || v.Fits(n, id, p.Kind))
 	more := m.mayBook(j, v, id, n, k, size)
 	none := !(more && room) && (!fits || j.nodes[k] == 0)
-	if !j.waits && p.Task == state.None {
+	if k == bookMap && p.Task == state.None {
 		missed := *m.missed.Of(id)
 		var ok bool
 		if p, ok = m.chooseMap(v, id, n); !ok {
@@ -315,7 +319,8 @@ func (m *tree) first(j *treeJob, v *state.View, id state.JobID) (p Pick, kind in
 	}
 	if p.Task = v.NextRerun(id); p.Task != state.None {
 		p.Reason = Rerun
-	} else if p.Task = v.NextReduce(id); p.Task != state.None {
+	} else if m.wants(v, id, state.Reduce) > 0 {
+		p.Task = v.NextReduce(id)
 		p.Kind, p.Reason, kind = state.Reduce, Reduces, bookReduce
 	}
 	return p, kind, v.ContainerSize(id, p.Kind)

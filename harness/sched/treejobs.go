@@ -205,6 +205,15 @@ func (m *tree) userLimit(b *branch, u *treeUser, all bool) state.Resource {
 	return m.down(queues.Times(limit, u.weight))
 }
 
+// Beat implements Masters.
+func (m *tree) Beat(v *state.View, id state.JobID) {
+	m.follow(v)
+	if m.jobs.Of(id).leaf != nil {
+		m.nearness.Beat(v, id)
+		m.ask(v, id)
+	}
+}
+
 // Headroom implements Masters.
 func (m *tree) Headroom(v *state.View, id state.JobID) state.Resource {
 	m.follow(v)
@@ -265,6 +274,7 @@ func (m *tree) leave(v *state.View, id state.JobID) {
 	b.jobs--
 	m.live = without(m.live, id)
 	*j = treeJob{}
+	*m.asked.Of(id) = asked{}
 	m.activate(v, b)
 	for _, waits := range slices.Clone(m.parked) {
 		if m.mayRun(v, waits, m.jobs.Of(waits).leaf) {
@@ -352,7 +362,7 @@ func (m *tree) use(j *treeJob, used state.Resource) {
 // ask notes whether a job waits for containers.
 func (m *tree) ask(v *state.View, id state.JobID) {
 	j := m.jobs.Of(id)
-	asks := j.waits && j.stage != stageParked || v.Waiting(id, state.Map)+v.Waiting(id, state.Reduce) > 0
+	asks := j.waits && j.stage != stageParked || m.wants(v, id, state.Map)+m.wants(v, id, state.Reduce) > 0
 	if !asks || j.user.active > 0 { // those of users without an active job do not count
 		m.count(j, asks)
 	}

@@ -83,6 +83,9 @@ func (cs *containers) ask(slot int32, d sched.Decision, group uint32, before int
 	} else {
 		t, branch = cs.view.WouldBind(d.Job, d.Node)
 	}
+	if t == state.None && d.Task == state.None && cs.masters.by != nil {
+		return cs.tooMany(slot, d)
+	}
 	cs.recorder.look(d, t)
 	held, err := cs.state.Reserve(d.Job, d.Kind, t, d.Node)
 	if err != nil {
@@ -135,6 +138,21 @@ func (cs *containers) startAtOnce(slot int32, d sched.Decision) bool {
 	cs.recorder.decidedAtOnce(cs.r.Decisions.Made, j, d, t)
 	cs.attempts.launch(slot, d.Kind, t, d.Node)
 	cs.hears.decision(sched.Confirmed, d, t)
+	return true
+}
+
+// tooMany has a job get a container that it does not want any more. Its ApplicationMaster hears of it
+// at its next heartbeat, and gives it back with the one after.
+func (cs *containers) tooMany(slot int32, d sched.Decision) bool {
+	j := &cs.jobs.list[slot]
+	x := reported{d.Node, d.Job, j.size[d.Kind], false}
+	if !j.up || !cs.view.Free(x.node).Holds(x.size) {
+		return false
+	}
+	cs.r.Decisions.Made++
+	cs.r.Decisions.Unused++
+	cs.state.Hold(x.node, x.job, x.size)
+	cs.masters.freeAt(x, cs.masters.beatOf(j)+int64(cs.Costs.AMBeatMs))
 	return true
 }
 

@@ -272,6 +272,12 @@ func (s *Sim) masterBeat(slot int32) {
 			j.asked, _ = s.state.Unask(j.id, state.Reduce)
 		}
 	}
+	if s.masters.by != nil && s.Costs.AMBeatMs > 0 {
+		s.masters.by.Beat(s.view, j.id)
+		if j.granted.first != 0 {
+			s.masters.callBeat(slot) // at which YARN hears what is wanted without these
+		}
+	}
 	s.containers.bind(slot)
 	s.masters.beatAgain(slot)
 }

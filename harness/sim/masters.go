@@ -94,6 +94,11 @@ func (am *masters) freeAtBeat(x reported, laterMs int64) {
 		am.free(x)
 		return
 	}
+	am.freeAt(x, am.nodes.reports(x.node)+laterMs)
+}
+
+// freeAt has YARN hear of the end of a container at a time.
+func (am *masters) freeAt(x reported, ms int64) {
 	i := uint32(len(am.ended))
 	if k := len(am.spare); k > 0 {
 		i, am.spare = am.spare[k-1], am.spare[:k-1]
@@ -101,7 +106,7 @@ func (am *masters) freeAtBeat(x reported, laterMs int64) {
 	} else {
 		am.ended = append(am.ended, x)
 	}
-	am.events.Push(am.nodes.reports(x.node)+laterMs, evFreed, i, 0)
+	am.events.Push(ms, evFreed, i, 0)
 }
 
 // free has YARN hear of the end of a container.
@@ -288,11 +293,15 @@ func (am *masters) callBeat(slot int32) {
 		return
 	}
 	j.beatSet = true
-	wait := int64(0)
+	am.events.Push(am.beatOf(j), evAMBeat, uint32(slot), j.gen)
+}
+
+// beatOf returns the time of the next heartbeat of a job's ApplicationMaster.
+func (am *masters) beatOf(j *job) int64 {
 	if b := int64(am.Costs.AMBeatMs); b > 0 {
-		wait = b - (am.events.Now-j.amUpMs)%b
+		return am.events.Now + b - (am.events.Now-j.amUpMs)%b
 	}
-	am.events.Push(am.events.Now+wait, evAMBeat, uint32(slot), j.gen)
+	return am.events.Now
 }
 
 // beatAgain schedules the heartbeat after the present one, while reduces and maps both

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -145,5 +146,27 @@ func TestNodeIsReserved(t *testing.T) {
 		if got := (r.Jobs[1].EndMs + 500) / 1000; got != want {
 			t.Errorf("%s: the large job ends at %d ms, want %d s", more, r.Jobs[1].EndMs, want)
 		}
+	}
+}
+
+// TestContainersTooMany has a node of four containers report at full seconds, of which each gives one, and
+// masters half a second later. Job a hears of its maps at 2.5, 3.5 and 4.5 s. Then it has said at 3.5 and 4.5 s
+// that it wants those once more of which it heard just then: it gets a fourth container at 5 s, hears of it at
+// 5.5 s, and gives it back at 6.5 s. Job b, which is next, gets it at 7 s.
+func TestContainersTooMany(t *testing.T) {
+	m := must(sched.New("capacity", sched.Params{"queues": oneQueue}))
+	a := Job{
+		JobSpec: state.JobSpec{Name: "a", Queue: "a", Maps: 3, MapSize: state.Resource{MemoryMB: 1024, VCores: 1}}, MapWork: []Work{{FixedMs: 60_000}},
+	}
+	b := a
+	b.Name, b.Maps = "b", 1
+	c := &Config{Model: m, Costs: NoCosts(), MinAllocation: a.MapSize, Source: &Jobs{List: []Job{a, b}}}
+	c.Cluster.Nodes = []Node{{Name: "n", Capacity: state.Resource{MemoryMB: 4096, VCores: 4}}}
+	c.Costs.NodeBeatMs, c.Costs.AMBeatMs, c.Costs.AMStartMs = 1000, 1000, 500
+	var starts []int64
+	c.Ended = func(e AttemptEnd) { starts = append(starts, e.StartMs) }
+	r := must(Run(c))
+	if slices.Sort(starts); fmt.Sprint(starts) != "[2500 3500 4500 7500]" || r.Decisions.Unused != 1 {
+		t.Errorf("maps start at %d ms and %d containers are given back, want 2500, 3500, 4500 and 7500, and 1", starts, r.Decisions.Unused)
 	}
 }
