@@ -70,7 +70,7 @@ func (r *Queues) preemption(f *queues.File) {
 		for _, q := range f.Leaves() {
 			if q.UserLimit >= 100 && len(q.UserWeights) == 0 && !q.NoPreemption && !q.NoPreemptionWithin {
 				r.Findings = append(r.Findings, Finding{q.Path, q.Path + ".minimum-user-limit-percent", "nothing is preempted within the queue: " +
-					"no user has more than his limit, which " + key + "intra-queue-preemption.preemption-order-policy has go first"})
+					"with 100 no user has more than the limit, and userlimit_first takes from no other; priority_first does"})
 			}
 		}
 	}

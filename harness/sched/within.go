@@ -31,7 +31,11 @@ type userPart struct {
 // its user's limit, and those that come first have it first (divideJobs). Who has less than that gets it of those
 // who come last (exchange): of jobs of a lower priority, or of users with more than their limit. ApplicationMasters stay.
 //
-// Source. Hadoop 3.4.2 IntraQueueCandidatesSelector with FifoIntraQueuePreemptionPlugin.
+// Source. Hadoop 3.4.2 IntraQueueCandidatesSelector with FifoIntraQueuePreemptionPlugin. What looks odd there is so here: a
+// job that comes after all is divided gives as if nothing of it were chosen for other queues, and each job that
+// loses some loses less by all that is (chooseWithin).
+//
+// Differs. Tasks that outlive their ApplicationMaster are not chosen while the next one waits.
 func (r *round) within() {
 	r.chosenOf = map[state.JobID]state.Resource{}
 	for _, c := range r.chosen {
@@ -101,7 +105,7 @@ func (r *round) divideJobs(b *branch) (jobs []jobPart) {
 		}
 		var ideal, chosen state.Resource
 		if r.lacks(left) {
-			pending = nil // they hold nothing, unless an ApplicationMaster was lost
+			pending = nil // they hold nothing
 		} else {
 			chosen = r.chosenOf[id]
 			u.chosen = u.chosen.Add(chosen)
