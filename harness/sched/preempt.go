@@ -63,6 +63,7 @@ func (m *tree) PreemptMs() int64 { return m.file.Preemption.IntervalMs }
 //
 // Differs. Containers that have no task yet are not chosen. A wait that is a multiple of the interval is
 // over after so many rounds; in Hadoop, where rounds come some ms early or late, it takes one more at times.
+// Queues of equal need come in any order there, and in another each round; here the order turns round each time.
 func (m *tree) Preempt(v *state.View, running func(state.JobID) []Container, out []Container) []Container {
 	m.follow(v)
 	if !slices.ContainsFunc(m.all, func(b *branch) bool { return m.mayLose(b) || m.mayExchange(b) }) {
@@ -70,6 +71,7 @@ func (m *tree) Preempt(v *state.View, running func(state.JobID) []Container, out
 	}
 	p := &m.file.Preemption
 	r := round{tree: m, v: v, running: running, allowed: queues.Times(m.total, p.PerRound)}
+	m.back = !m.back
 	r.demand(m.root)
 	m.root.ideal = m.root.Guaranteed
 	r.divide(m.root)
@@ -176,6 +178,9 @@ func (r *round) share(b *branch) {
 		return r.ratio(c.ideal, c.Guaranteed)
 	}
 	need := func(x, y *branch) int { return b.before(x, y, has(x), has(y)) }
+	if r.back {
+		slices.Reverse(needy)
+	}
 	slices.SortStableFunc(needy, need)
 	r.needy = append(r.needy, needy...)
 	for len(needy) > 0 && !r.none(left) {

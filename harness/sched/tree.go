@@ -56,6 +56,7 @@ type tree struct {
 	beat    heartbeatCount
 	booked  []booking        // by node
 	chosen  map[uint64]int64 // when containers were chosen, in ms, by Container.ID
+	back    bool             // a round of preemption goes through queues of equal need from the last
 }
 
 // branch is a queue with what it uses.
