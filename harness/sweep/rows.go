@@ -69,10 +69,8 @@ var errUnlike = errors.New("one replay has two different results")
 type Rows struct {
 	plan  map[string]bool // keys of the plan
 	byKey map[string]Row
-	// Again counts rows that came once more and were equal. Damaged counts lines that
-	// were cut off or changed; their replays run again. Foreign counts rows of no replay
-	// of the plan.
-	Again, Damaged, Foreign int
+	// Damaged counts lines that were cut off or changed; their replays run again.
+	Damaged int
 }
 
 // newRows returns no rows yet, for the replays of a plan.
@@ -89,57 +87,39 @@ func (s *Rows) expect(p *Plan) {
 	}
 }
 
-// Add adds a row. It reports whether the row is new. A row that is there counts only if it
-// is equal; else the error is errUnlike.
+// Add adds a row of the plan. It reports whether the row is new. A row that is there has to
+// be equal; else the error is errUnlike.
 func (s *Rows) Add(r Row) (isNew bool, err error) {
 	old, known := s.byKey[r.Key]
 	switch {
 	case !s.plan[r.Key]:
-		s.Foreign++
-		return false, nil
 	case !known:
 		s.byKey[r.Key] = r
 		return true, nil
 	case old.SHA256 != r.SHA256:
 		return false, fmt.Errorf("%w: replay %s: digests %.12s and %.12s", errUnlike, r.Key, old.SHA256, r.SHA256)
 	}
-	s.Again++
 	return false, nil
 }
 
 // Read adds the rows of a file's lines. Lines that are damaged, such as a last one that
-// was cut off when its writer was killed, lose only themselves. The function added is
-// called with each row that is new.
-func (s *Rows) Read(in io.Reader, added func(Row) error) error {
-	damaged, err := eachRow(in, func(r Row) error {
-		isNew, err := s.Add(r)
-		if err != nil || !isNew {
-			return err
-		}
-		return added(r)
-	})
-	s.Damaged += damaged
-	return err
-}
-
-// eachRow calls a function with the row of each line, and counts the lines that are damaged.
-func eachRow(in io.Reader, do func(Row) error) (damaged int, err error) {
+// was cut off when its writer was killed, lose only themselves.
+func (s *Rows) Read(in io.Reader) error {
 	lines := bufio.NewReaderSize(in, 64<<10)
 	for {
 		line, err := lines.ReadBytes('\n')
 		if line = bytes.TrimSpace(line); len(line) > 0 {
-			row, perr := parseRow(line)
-			if perr != nil {
-				damaged++
-			} else if err := do(row); err != nil {
-				return damaged, err
+			if row, perr := parseRow(line); perr != nil {
+				s.Damaged++
+			} else if _, err := s.Add(row); err != nil {
+				return err
 			}
 		}
 		if errors.Is(err, io.EOF) {
-			return damaged, nil
+			return nil
 		}
 		if err != nil {
-			return damaged, fmt.Errorf("read rows: %w", err)
+			return fmt.Errorf("read rows: %w", err)
 		}
 	}
 }
@@ -196,7 +176,7 @@ func openRows(run *runs.Run, rows *Rows) (*rowsFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open rows: %w", err)
 	}
-	err = rows.Read(f, func(Row) error { return nil })
+	err = rows.Read(f)
 	if err == nil {
 		err = endLine(f)
 	}

@@ -56,8 +56,7 @@ func TestRowsOnce(t *testing.T) {
 		}
 		cut := rapid.IntRange(0, len(file)).Draw(t, "cut")
 		got := newRows(p)
-		n := 0
-		if err := got.Read(bytes.NewReader(file[:cut]), func(Row) error { n++; return nil }); err != nil {
+		if err := got.Read(bytes.NewReader(file[:cut])); err != nil {
 			t.Fatal(err)
 		}
 		want := map[string]bool{}
@@ -66,11 +65,11 @@ func TestRowsOnce(t *testing.T) {
 				want[key] = true
 			}
 		}
-		if n != len(want) || len(got.Todo(p)) != len(p.Replays)-len(want) {
+		if n := len(got.byKey); n != len(want) || len(got.Todo(p)) != len(p.Replays)-len(want) {
 			t.Fatalf("%d rows and %d to do of a file cut at %d of %d, want %d and %d", n, len(got.Todo(p)), cut, len(file), len(want), len(p.Replays)-len(want))
 		}
 		for _, r := range got.Todo(p) {
-			if err := got.Read(bytes.NewReader(lines[r.Key]), func(Row) error { return nil }); err != nil {
+			if err := got.Read(bytes.NewReader(lines[r.Key])); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -93,7 +92,7 @@ func TestRowsSpoilt(t *testing.T) {
 		at := rapid.IntRange(0, len(file)-1).Draw(t, "at")
 		file[at] ^= byte(1 << rapid.IntRange(0, 6).Draw(t, "bit"))
 		got := newRows(p)
-		if err := got.Read(bytes.NewReader(file), func(Row) error { return nil }); err != nil {
+		if err := got.Read(bytes.NewReader(file)); err != nil {
 			t.Fatal(err)
 		}
 		for i, r := range p.Replays {

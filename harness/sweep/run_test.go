@@ -139,8 +139,8 @@ func TestResume(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if ran != 8 || rowsAgain.Again != 8 {
-		t.Errorf("%d replays ran and %d rows came again, want 8 and 8", ran, rowsAgain.Again)
+	if ran != 8 {
+		t.Errorf("%d replays ran, want 8", ran)
 	}
 	if rows.Digest(p) != rowsAgain.Digest(p) {
 		t.Errorf("digests %s and %s", rows.Digest(p), rowsAgain.Digest(p))
