@@ -44,7 +44,10 @@ func (r *Report) differences() string {
 	}
 	lower := r.better() == measure.Lower
 	models := slices.DeleteFunc(slices.Clone(r.Models), func(m Model) bool { return isRecording(m.Model) })
-	if len(models) == 0 {
+	switch {
+	case len(models) == 0 && len(r.Models) > 0:
+		return "What was recorded has no replay beside it."
+	case len(models) == 0:
 		return fmt.Sprintf("No trial has a value of %s. %s", r.Metric, r.origin())
 	}
 	slices.SortStableFunc(models, func(a, b Model) int {
