@@ -90,6 +90,8 @@ const fewBeyond = 5
 
 // Over estimates the metric from blocks of time (see stats.Blocks). There is no interval if blocks are
 // too few or depend on each other, if too few jobs are beyond a percentile, and of a metric not of jobs.
+// That of a percentile is by the share of jobs beyond it, as whose bounds other percentiles are taken
+// (Woodruff 1952).
 func (m Metric) Over(f *Figures) stats.Estimate {
 	jobs, _ := m.Jobs(f)
 	hours, _, block := Divide(f.JobList, nil)
@@ -102,22 +104,36 @@ func (m Metric) Over(f *Figures) stats.Estimate {
 	if m.ofJobs == nil && m.has == nil || m.Part && m.beyond*float64(len(jobs)) < fewBeyond || Dependent(times, hours) {
 		blocks = nil
 	}
-	on, back := func(x float64) float64 { return x }, math.Exp
-	if m.IsFactor() && m.Of(f) > 0 {
-		on = math.Log // most are skewed: else limits seem met too often
-	} else {
-		back = on
-	}
-	e := stats.Blocks(len(blocks), func(without int) float64 {
-		if without < 0 {
-			return on(m.Of(f))
-		}
+	rest := func(without int) *Figures {
 		rest := *f
-		rest.Kept, rest.JobList = nil, slices.DeleteFunc(slices.Clone(jobs), func(j *Job) bool { return block(j) == blocks[without] })
-		rest.AllJobs = classOf("", "", rest.JobList)
-		return on(m.Of(&rest))
+		rest.Kept, rest.JobList = nil, slices.DeleteFunc(slices.Clone(jobs), func(j *Job) bool { return without >= 0 && block(j) == blocks[without] })
+		return &rest
+	}
+	if m.beyond == 0 {
+		e := stats.Blocks(len(blocks), func(without int) float64 {
+			f := rest(without)
+			f.AllJobs = classOf("", "", f.JobList)
+			return m.Of(f)
+		}).Estimate
+		if factor := math.Exp((e.Hi - e.Value) / e.Value); m.IsFactor() && e.Value > 0 { // most are skewed
+			e.Lo, e.Hi = e.Value/factor, e.Value*factor
+		}
+		return e
+	}
+	x, values := m.Of(f), m.property.Values(rest(-1))
+	e := stats.Blocks(len(blocks), func(without int) float64 {
+		values := m.property.Values(rest(without))
+		at, _ := slices.BinarySearch(values, math.Nextafter(x, math.Inf(1)))
+		return (float64(len(values)-at) + 0.5) / float64(len(values)+1)
 	}).Estimate
-	e.Value, e.Lo, e.Hi = m.Of(f), back(e.Lo), back(e.Hi)
+	factor := math.Exp((e.Hi - e.Value) / e.Value)
+	at := func(beyond float64) float64 {
+		n := float64(len(values))
+		return values[int(max(0, n-math.Floor(beyond*n)-1))]
+	}
+	if e.Value = x; len(values) > 0 && e.Bounded() {
+		e.Lo, e.Hi = at(m.beyond*factor), at(m.beyond/factor)
+	}
 	return e
 }
 

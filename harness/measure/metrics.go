@@ -33,11 +33,12 @@ type Metric struct {
 	// not recorded but made up, by Figures.Synthetic, the value is not known.
 	madeUp string
 
-	has    func(*Job) bool // of which jobs alone it is; nil: of all
-	beyond float64         // of a percentile, the share of jobs beyond it
-	value  func([]*Figures) float64
-	part   func([]*Figures) stats.Share
-	ofJobs func([]*JobClass) float64
+	has      func(*Job) bool // of which jobs alone it is; nil: of all
+	property *Property
+	beyond   float64 // of a percentile, the share of jobs beyond it
+	value    func([]*Figures) float64
+	part     func([]*Figures) stats.Share
+	ofJobs   func([]*JobClass) float64
 }
 
 // Direction says which values of a metric are better.

@@ -168,7 +168,7 @@ func (p *Property) metrics() []Metric {
 	}
 	for i := range list {
 		m := &list[i]
-		m.Unit, m.Better, m.Signed, m.Part, m.madeUp = p.Unit, Lower, p.signed, i > 0, p.madeUp
+		m.Unit, m.Better, m.Signed, m.Part, m.madeUp, m.property = p.Unit, Lower, p.signed, i > 0, p.madeUp, p
 	}
 	return list
 }
