@@ -101,39 +101,34 @@ func (m Metric) Over(f *Figures) stats.Estimate {
 		blocks, times = append(blocks, block(j)), append(times, j.CompletionMs/1000)
 	}
 	blocks = slices.Compact(blocks)
-	if m.ofJobs == nil && m.has == nil || m.Part && m.beyond*float64(len(jobs)) < fewBeyond || Dependent(times, hours) {
+	x, values := m.Of(f), []float64(nil)
+	if math.IsNaN(x) || m.ofJobs == nil && m.has == nil || m.Part && m.beyond*float64(len(jobs)) < fewBeyond || Dependent(times, hours) {
 		blocks = nil
 	}
-	rest := func(without int) *Figures {
+	e := stats.Blocks(len(blocks), func(without int) float64 {
 		rest := *f
 		rest.Kept, rest.JobList = nil, slices.DeleteFunc(slices.Clone(jobs), func(j *Job) bool { return without >= 0 && block(j) == blocks[without] })
-		return &rest
-	}
-	if m.beyond == 0 {
-		e := stats.Blocks(len(blocks), func(without int) float64 {
-			f := rest(without)
-			f.AllJobs = classOf("", "", f.JobList)
-			return m.Of(f)
-		}).Estimate
-		if factor := math.Exp((e.Hi - e.Value) / e.Value); m.IsFactor() && e.Value > 0 { // most are skewed
-			e.Lo, e.Hi = e.Value/factor, e.Value*factor
+		if m.beyond == 0 {
+			rest.AllJobs = classOf("", "", rest.JobList)
+			return m.Of(&rest)
 		}
-		return e
-	}
-	x, values := m.Of(f), m.property.Values(rest(-1))
-	e := stats.Blocks(len(blocks), func(without int) float64 {
-		values := m.property.Values(rest(without))
-		at, _ := slices.BinarySearch(values, math.Nextafter(x, math.Inf(1)))
-		return (float64(len(values)-at) + 0.5) / float64(len(values)+1)
+		of := m.property.Values(&rest)
+		if without < 0 {
+			values = of
+		}
+		at, _ := slices.BinarySearch(of, math.Nextafter(x, math.Inf(1)))
+		return (float64(len(of)-at) + 0.5) / float64(len(of)+1)
 	}).Estimate
 	factor := math.Exp((e.Hi - e.Value) / e.Value)
-	at := func(beyond float64) float64 {
-		n := float64(len(values))
-		return values[int(max(0, n-math.Floor(beyond*n)-1))]
-	}
-	if e.Value = x; len(values) > 0 && e.Bounded() {
+	at := func(beyond float64) float64 { return values[len(values)-1-int(min(1, beyond)*float64(len(values)-1))] }
+	switch {
+	case !e.Bounded():
+	case m.beyond > 0:
 		e.Lo, e.Hi = at(m.beyond*factor), at(m.beyond/factor)
+	case m.IsFactor() && e.Value > 0: // most are skewed
+		e.Lo, e.Hi = e.Value/factor, e.Value*factor
 	}
+	e.Value = x
 	return e
 }
 

@@ -263,30 +263,3 @@ func MannWhitney(a, b []float64) float64 {
 	}
 	return benchmath.AssumeNothing.Compare(sample(a), sample(b)).P
 }
-
-// cliffsDelta says how often values of b are larger than values of a. It takes
-// all pairs of an x of a and a y of b, and returns the share with y > x minus
-// the share with y < x. It is 1 if all values of b are larger, -1 if all are
-// smaller, 0 if neither sample tends to be larger, and NaN for an empty sample.
-func cliffsDelta(a, b []float64) float64 {
-	sorted := slices.Sorted(slices.Values(a))
-	sum := 0
-	for _, x := range b {
-		below, _ := slices.BinarySearch(sorted, x)
-		above := len(sorted) - upperBound(sorted, x)
-		sum += below - above
-	}
-	return float64(sum) / (float64(len(a)) * float64(len(b)))
-}
-
-// upperBound returns how many values of a slice are at most x. The slice must
-// be sorted in ascending order.
-func upperBound(sorted []float64, x float64) int {
-	i, _ := slices.BinarySearchFunc(sorted, x, func(y, x float64) int {
-		if y <= x {
-			return -1
-		}
-		return 1
-	})
-	return i
-}

@@ -131,7 +131,10 @@ func kendallP(xs []float64, up int) float64 {
 	sorted := slices.Sorted(slices.Values(xs))
 	ties := 0.0 // by how much equal values reduce the variance of the test's statistic
 	for i := 0; i < n; {
-		j := upperBound(sorted, sorted[i])
+		j := i + 1
+		for j < n && sorted[j] == sorted[i] {
+			j++
+		}
 		k := float64(j - i)
 		ties += k * (k - 1) * (2*k + 5)
 		i = j

@@ -60,7 +60,7 @@ func NewReport(p *Plan, rows *Rows) (*Report, error) {
 
 // ReportOf returns the report on a finished sweep, from its table of results.
 func ReportOf(p *Plan, trials []results.Trial) (*Report, error) {
-	rows := newRows(p)
+	rows := newRows()
 	for i := range p.Replays {
 		r := &p.Replays[i]
 		if i >= len(trials) || trials[i].Name != p.trialName(r) {

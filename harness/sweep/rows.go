@@ -67,39 +67,22 @@ var errUnlike = errors.New("one replay has two different results")
 
 // Rows are the rows of a plan's replays, each at most once.
 type Rows struct {
-	plan  map[string]bool // keys of the plan
 	byKey map[string]Row
 	// Damaged counts lines that were cut off or changed; their replays run again.
 	Damaged int
 }
 
-// newRows returns no rows yet, for the replays of a plan.
-func newRows(p *Plan) *Rows {
-	s := &Rows{plan: map[string]bool{}, byKey: map[string]Row{}}
-	s.expect(p)
-	return s
-}
+func newRows() *Rows { return &Rows{byKey: map[string]Row{}} }
 
-// expect lets rows of all replays that a plan has now be added.
-func (s *Rows) expect(p *Plan) {
-	for i := range p.Replays {
-		s.plan[p.Replays[i].Key] = true
-	}
-}
-
-// Add adds a row of the plan. It reports whether the row is new. A row that is there has to
+// Add adds a row. It reports whether the row is new. A row that is there has to
 // be equal; else the error is errUnlike.
 func (s *Rows) Add(r Row) (isNew bool, err error) {
 	old, known := s.byKey[r.Key]
-	switch {
-	case !s.plan[r.Key]:
-	case !known:
-		s.byKey[r.Key] = r
-		return true, nil
-	case old.SHA256 != r.SHA256:
+	if known && old.SHA256 != r.SHA256 {
 		return false, fmt.Errorf("%w: replay %s: digests %.12s and %.12s", errUnlike, r.Key, old.SHA256, r.SHA256)
 	}
-	return false, nil
+	s.byKey[r.Key] = r
+	return !known, nil
 }
 
 // Read adds the rows of a file's lines. Lines that are damaged, such as a last one that

@@ -38,7 +38,7 @@ func rowOf(t *rapid.T, key string, makespanMs int) (Row, []byte) {
 func TestRowsOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := aPlan(rapid.IntRange(1, 12).Draw(t, "replays"))
-		whole := newRows(p)
+		whole := newRows()
 		lines := map[string][]byte{}
 		for i, r := range p.Replays {
 			row, line := rowOf(t, r.Key, i)
@@ -55,7 +55,7 @@ func TestRowsOnce(t *testing.T) {
 			ends[len(file)] = p.Replays[i].Key
 		}
 		cut := rapid.IntRange(0, len(file)).Draw(t, "cut")
-		got := newRows(p)
+		got := newRows()
 		if err := got.Read(bytes.NewReader(file[:cut])); err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +91,7 @@ func TestRowsSpoilt(t *testing.T) {
 		}
 		at := rapid.IntRange(0, len(file)-1).Draw(t, "at")
 		file[at] ^= byte(1 << rapid.IntRange(0, 6).Draw(t, "bit"))
-		got := newRows(p)
+		got := newRows()
 		if err := got.Read(bytes.NewReader(file)); err != nil {
 			t.Fatal(err)
 		}
@@ -108,8 +108,7 @@ func TestRowsSpoilt(t *testing.T) {
 }
 
 func TestRowsUnlike(t *testing.T) {
-	p := aPlan(1)
-	rows := newRows(p)
+	rows := newRows()
 	rapid.Check(t, func(t *rapid.T) {
 		a, _ := rowOf(t, "key0", 1)
 		b, _ := rowOf(t, "key0", 2)
@@ -124,7 +123,7 @@ func TestRowsUnlike(t *testing.T) {
 func TestDigestOfOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := aPlan(8)
-		a, b := newRows(p), newRows(p)
+		a, b := newRows(), newRows()
 		order := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0)).Perm(8)
 		for i := range order {
 			x, _ := rowOf(t, p.Replays[i].Key, i)
@@ -135,7 +134,7 @@ func TestDigestOfOrder(t *testing.T) {
 		if a.Digest(p) != b.Digest(p) {
 			t.Fatal("another order gives another digest")
 		}
-		other := newRows(p)
+		other := newRows()
 		for i, r := range p.Replays {
 			x, _ := rowOf(t, r.Key, i+1)
 			must(other.Add(x))

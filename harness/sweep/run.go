@@ -168,7 +168,7 @@ func Run(ctx context.Context, o Options) (*Rows, error) {
 }
 
 func fill(ctx context.Context, o *Options) (*Rows, error) {
-	rows := newRows(o.Plan)
+	rows := newRows()
 	if err := o.Plan.checkBuild(); err != nil {
 		return rows, err
 	}
@@ -202,7 +202,6 @@ func fill(ctx context.Context, o *Options) (*Rows, error) {
 			break
 		}
 		if more, err = o.Plan.extend(rows); more {
-			rows.expect(o.Plan)
 			err = o.Plan.write(o.Run)
 		}
 	}
