@@ -75,33 +75,26 @@ func load(ctx context.Context, p *Plan, todo []Replay) (*inputs, error) {
 
 // fits refuses figures of jobs, and keys of node labels, that a trace has none of.
 func (p *Plan) fits(t *recorded.Trace) error {
-	var jobs measure.Figures
-	add := func(id traces.JobID, name, queue, user string) {
-		jobs.JobList = append(jobs.JobList, &measure.Job{Name: cmp.Or(name, string(id)), Queue: queue, User: user})
-	}
+	f := &measure.Figures{}
 	for _, j := range t.Jobs {
-		add(j.Job, j.Name, j.Queue, j.User)
+		f.JobList = append(f.JobList, &measure.Job{Name: cmp.Or(j.Name, string(j.Job)), Queue: j.Queue, User: j.User})
 	}
 	for i := range t.List {
-		add(t.List[i].Job, t.List[i].Name, t.List[i].Queue, t.List[i].User)
+		j := &t.List[i]
+		f.JobList = append(f.JobList, &measure.Job{Name: cmp.Or(j.Name, string(j.Job)), Queue: j.Queue, User: j.User})
 	}
-	var err error
-	of := func(text string, m measure.Metric) {
-		if list, _ := m.Jobs(&jobs); len(list) == 0 && err == nil {
-			err = fmt.Errorf("sweep %s: %s: %s has no such job", p.Name, text, t.Name)
+	metrics, err := measure.Find(p.Metrics)
+	for i := range p.Thresholds {
+		metrics = append(metrics, p.Thresholds[i].Metric)
+	}
+	for _, m := range metrics {
+		if list, _ := m.Jobs(f); len(list) == 0 {
+			return fmt.Errorf("%s: %s has no such job", m.Name, t.Name)
 		}
 	}
-	metrics, _ := measure.Find(p.Metrics) // they were found when the plan was made
-	for _, m := range metrics {
-		of(m.Name, m)
-	}
-	for i := range p.Thresholds {
-		of(p.Thresholds[i].String(), p.Thresholds[i].Metric)
-	}
-	labelled := slices.ContainsFunc(t.Nodes, func(n traces.NodeFacts) bool { return n.Label != "" })
-	for i := range p.Settings {
-		if key := p.Settings[i].labelKey; key != "" && !labelled {
-			return fmt.Errorf("sweep %s: vary %s: the nodes of %s have no labels", p.Name, key, t.Name)
+	for _, axis := range p.Axes {
+		if strings.Contains(axis, "node-label") && !slices.ContainsFunc(t.Nodes, func(n traces.NodeFacts) bool { return n.Label != "" }) {
+			return fmt.Errorf("%s: the nodes of %s have no labels", axis, t.Name)
 		}
 	}
 	return err

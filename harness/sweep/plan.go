@@ -91,8 +91,6 @@ type Setting struct {
 	// its parameters among them, Change the changes of the cluster.
 	Values        map[string]string
 	Label, Change string
-
-	labelKey string // of the values, a key of node labels
 }
 
 // Replay is one replay of a plan.
@@ -408,10 +406,7 @@ func settingOf(s *config.Sweep, m config.Model, point map[string]string) (Settin
 	}
 	if f := sched.QueuesOf(made); f != nil {
 		for _, k := range f.NotSimulated {
-			switch _, varies := x.Model.Params["queues."+k.Name]; {
-			case varies && k.Why == queues.NoLabels:
-				x.labelKey = k.Name // a trace tells
-			case varies:
+			if _, varies := x.Model.Params["queues."+k.Name]; varies && k.Why != queues.NoLabels { // which a trace tells
 				return x, fmt.Errorf("%s.queues.%s: %s", m.Label, k.Name, k.Why)
 			}
 		}
