@@ -8,11 +8,10 @@ import (
 	"heddle/harness/state"
 )
 
-// jobPart is what a job has of its queue and is to have, in a round of preemption.
+// jobPart is what a job lacks of its part of a queue, or has too much, in a round of preemption.
 type jobPart struct {
 	id    state.JobID
 	of    *userPart
-	held  state.Resource // by its tasks
 	wants state.Resource // of other jobs
 	gives state.Resource // to other jobs at most
 	loses state.Resource // to other jobs
@@ -65,14 +64,11 @@ func (m *tree) mayExchange(b *branch) bool {
 	for _, u := range b.users {
 		if u != nil && u.pending+u.active > 0 {
 			u.part = userPart{used: u.used.Sub(u.masters), most: m.userLimit(b, u, true).Sub(u.masters)}
-			may = may || m.over(&u.part)
+			may = may || m.less(u.part.most, u.part.used)
 		}
 	}
 	return may
 }
-
-// over reports whether a user has more than the limit.
-func (c *amounts) over(u *userPart) bool { return c.less(u.most, u.used) }
 
 // size returns what a container holds.
 func (r *round) size(c Container) state.Resource {
@@ -99,24 +95,24 @@ func (r *round) divideJobs(b *branch) (jobs []jobPart) {
 		*next = (*next)[1:]
 		j := r.jobs.Of(id)
 		u := &j.user.part
-		x := jobPart{id: id, of: u, held: j.used.Sub(j.booked)}
+		held := j.used.Sub(j.booked) // by its tasks
 		if !j.waits {
-			x.held = x.held.Sub(j.master)
+			held = held.Sub(j.master)
 		}
-		var ideal, chosen state.Resource
+		var wants, ideal, chosen state.Resource
 		if r.lacks(left) {
 			pending = nil // they hold nothing
 		} else {
 			chosen = r.chosenOf[id]
 			u.chosen = u.chosen.Add(chosen)
-			if keeps := x.held.Sub(chosen); r.less(u.ideal, u.most) {
+			if keeps := held.Sub(chosen); r.less(u.ideal, u.most) {
 				ideal = r.min(left, r.min(keeps.Add(r.asks(id)), u.most.Sub(u.ideal)))
 				u.ideal, left = u.ideal.Add(ideal), positive(left.Sub(ideal))
-				x.wants = r.above(ideal, keeps)
+				wants = r.above(ideal, keeps)
 			}
 		}
-		if x.gives = positive(positive(x.held.Sub(ideal)).Sub(chosen)); !r.none(x.gives) || !r.none(x.wants) {
-			jobs = append(jobs, x)
+		if gives := positive(positive(held.Sub(ideal)).Sub(chosen)); !r.none(gives) || !r.none(wants) {
+			jobs = append(jobs, jobPart{id: id, of: u, wants: wants, gives: gives})
 		}
 	}
 	return jobs
@@ -158,7 +154,7 @@ func (r *round) exchange(jobs []jobPart, limit state.Resource) {
 // mayGet returns what a job may get of another.
 func (r *round) mayGet(x, y *jobPart) state.Resource {
 	u, higher := y.of, cmp.Compare(r.v.Priority(x.id), r.v.Priority(y.id))
-	switch over := r.over(u); {
+	switch over := r.less(u.most, u.used); {
 	case x.of == u && higher <= 0, x.of != u && (!over && r.file.Preemption.UsersFirst || higher == 0 && u.done):
 		return state.Resource{}
 	case x.of != u && higher == 0 && over:
