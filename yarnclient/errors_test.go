@@ -66,7 +66,7 @@ func TestBadAnswers(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err = rm.App(bg, "application_1_0001")
-			checkError(t, err, test.is, append(test.says, "yarn: GET http://rm.test:8088/ws/v1/cluster/apps/application_1_0001: "))
+			checkError(t, err, test.is, append(test.says, "yarn: GET http://rm.test:8088/ws/v1/cluster/apps/application_1_0001?deSelects=resourceRequests: "))
 			var remote *RemoteError
 			switch {
 			case errors.As(err, &remote) != (test.exception != "-"):

@@ -35,10 +35,12 @@ type Queue struct {
 	Used        []PartitionUse   `wire:"resources>resourceUsagesByPartition"`
 }
 
-// PartitionUse is the memory that the scheduler counts as used by a queue in one partition.
+// PartitionUse is what a queue or an application uses of one partition, as the scheduler counts it,
+// and what it waits for.
 type PartitionUse struct {
 	Partition string `wire:"partitionName" form:"label"`
 	MemoryMB  int64  `wire:"used>memory"`
+	PendingMB int64  `wire:"pending>memory"`
 }
 
 // QueuePartition is a queue's share of one partition of the cluster. A

@@ -104,9 +104,6 @@ func (x *container) bind(t state.TaskID, attempt traces.Attempt) {
 		x.freeRoom()
 		err = c.state.Start(j.id, t, x.node.id)
 	} else {
-		if x.by.branch == state.BindRerun {
-			j.reruns--
-		}
 		err = c.state.Confirm(x.reservation, t)
 	}
 	if err != nil {

@@ -31,6 +31,7 @@ type job struct {
 	vain        int   // nodes in a row that got no container of the job in time; see inVain
 	goneMB      int64 // memory that the ResourceManager last counted under the job's label, and no container uses
 	usedAskedAt time.Time
+	strange     bool             // whether it was told that the job asks for containers under other labels
 	shortest    [2]time.Duration // shortest time that a container ran, by kind of task; 0: no container has ended
 	demand
 
@@ -65,7 +66,6 @@ type demand struct {
 	asked   [2]int32 // number of tasks that the ApplicationMaster has asked containers for so far
 	pending [2]int32 // number of containers that the ApplicationMaster waits for, as YARN last reported
 	coming  [2]int32 // number of decisions for which YARN has granted no container yet
-	reruns  int32    // number of waiting maps whose earlier attempt failed
 	// whether the ApplicationMaster last asked for more or fewer containers than its job had waiting tasks, as far as steering knew
 	excess bool
 	// tookBack is the time since which the ApplicationMaster asks for no container of the
@@ -335,9 +335,6 @@ func (j *job) retry(t state.TaskID, rerun bool) {
 		c.log(Debug, "a task that failed could not be noted as waiting", "error", err)
 		return
 	}
-	if k, _ := c.view.Index(j.id, t); rerun && k == state.Map {
-		j.reruns++
-	}
 	c.offerAll()
 }
 
@@ -405,7 +402,6 @@ func (j *job) masterLost(next string) {
 		}
 		j.asked[k] = 0
 	}
-	j.reruns = 0
 	j.polls.in(200 * time.Millisecond)
 	j.asks.in(200 * time.Millisecond)
 }

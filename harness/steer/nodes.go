@@ -179,7 +179,7 @@ func (m *moves) answered(number int, batch map[*node]move, err error) {
 // watchNodes asks YARN for all nodes at intervals. It finds nodes that were lost or
 // came back, and nodes with a wrong label.
 func (c *Core) watchNodes() {
-	ask(c, Look{What: AskNodes}, func(list []yarnclient.Node, sent time.Time, err error) {
+	ask(c, Look{What: AskNodes, Limit: 20 * time.Second}, func(list []yarnclient.Node, sent time.Time, err error) {
 		c.watching.nodes.in(max(500*time.Millisecond, pauseFor(20, c.now.Sub(sent))))
 		switch {
 		case err != nil:

@@ -1,6 +1,7 @@
 package steer
 
 import (
+	"slices"
 	"time"
 
 	"heddle/harness/state"
@@ -21,7 +22,7 @@ func (j *job) askPending() {
 		if err != nil {
 			c.failed("ask what "+j.app.ID+" waits for", err)
 		} else if c.trouble == "" && app.State == "RUNNING" {
-			j.sawPending(app.Requests, sent)
+			j.sawPending(app.Use, sent)
 		}
 		wait := time.Second
 		switch {
@@ -45,8 +46,14 @@ func (j *job) reducesMayCome() bool {
 
 // sawPending takes in the container requests that the ApplicationMaster waits for. sent
 // is the time when the call for them began.
-func (j *job) sawPending(rows []yarnclient.ResourceRequest, sent time.Time) {
-	pending, failed := countAsked(rows)
+func (j *job) sawPending(use []yarnclient.PartitionUse, sent time.Time) {
+	pending := j.countAsked(use)
+	if strange := func(u yarnclient.PartitionUse) bool { return u.PendingMB > 0 }; pending == [2]int32{} && j.asked == [2]int32{} &&
+		!j.strange && slices.ContainsFunc(use, strange) {
+		j.strange = true
+		j.core.log(Warn, "nothing is decided for the job: it asks for containers under other node labels than it was given", "job", j.jobID(),
+			"labels", j.sub.label(state.Map)+" and "+j.sub.label(state.Reduce))
+	}
 	if pending[state.Reduce] > 0 && j.awaitsOutput(sent) {
 		pending[state.Reduce] = 0
 	}
@@ -66,7 +73,7 @@ func (j *job) sawPending(rows []yarnclient.ResourceRequest, sent time.Time) {
 	// as far as steering knows, a task attempt has failed or was killed. If it asks for
 	// fewer maps, one that counts as waiting has ended: a model that chose it again and
 	// again would starve other jobs. A container whose task is not known yet explains that too.
-	excess := failed > j.reruns || len(j.unbound) == 0 && j.coming[state.Map] == 0 && pending[state.Map] < j.core.view.Waiting(j.id, state.Map)
+	excess := len(j.unbound) == 0 && j.coming[state.Map] == 0 && pending[state.Map] < j.core.view.Waiting(j.id, state.Map)
 	for k := range pending {
 		excess = excess || pending[k] > j.core.view.Waiting(j.id, state.Kind(k))+j.coming[k]
 	}
@@ -82,24 +89,16 @@ func (j *job) sawPending(rows []yarnclient.ResourceRequest, sent time.Time) {
 	}
 }
 
-// countAsked counts the containers that rows of requests are for, by kind of task, and those for
-// maps that failed.
-func countAsked(rows []yarnclient.ResourceRequest) (pending [2]int32, failed int32) {
-	for _, r := range rows {
-		if r.Name != "*" {
-			continue
-		}
-		switch r.Priority {
-		case yarnclient.PriorityReduce:
-			pending[state.Reduce] += int32(r.Containers)
-		case yarnclient.PriorityFailedMap:
-			failed += int32(r.Containers)
-		}
-		if k, task := kindOf(r.Priority); task && k == state.Map {
-			pending[state.Map] += int32(r.Containers)
+// countAsked counts the containers that the job waits for, by kind of task: each has a label of its own.
+func (j *job) countAsked(use []yarnclient.PartitionUse) (pending [2]int32) {
+	for k := range pending {
+		for _, u := range use {
+			if size := int64(j.size[k].MemoryMB); u.Partition == j.sub.label(state.Kind(k)) && size > 0 {
+				pending[k] += int32((u.PendingMB + size/2) / size)
+			}
 		}
 	}
-	return pending, failed
+	return pending
 }
 
 // withdrawReduces no longer counts those reduces as waiting for which the

@@ -35,11 +35,9 @@ func oneJob(t *testing.T, containers int) (*Core, *node, *job) {
 	return c, c.nodes[0], c.jobs[0]
 }
 
-// requests are what a master waits for.
-func requests(maps, reduces int) []yarnclient.ResourceRequest {
-	return []yarnclient.ResourceRequest{
-		{Name: "*", Priority: yarnclient.PriorityMap, Containers: maps}, {Name: "*", Priority: yarnclient.PriorityReduce, Containers: reduces},
-	}
+// requests are what a master of containers of 512 MB waits for.
+func requests(maps, reduces int64) []yarnclient.PartitionUse {
+	return []yarnclient.PartitionUse{{Partition: "m00", PendingMB: 512 * maps}, {Partition: "r00", PendingMB: 512 * reduces}}
 }
 
 // TestReduceTakenBack has a master that asks for a reduce and then, as MapReduce's

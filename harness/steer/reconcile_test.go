@@ -137,7 +137,7 @@ func TestLostInARestart(t *testing.T) {
 			}
 			return c.Nodes
 		case AskApp:
-			return yarnclient.App{ID: j.app.ID, State: "RUNNING", Requests: requests(1, 0)}
+			return yarnclient.App{ID: j.app.ID, State: "RUNNING", Use: requests(1, 0)}
 		case AskContainers:
 			list := []yarnclient.Container{{ID: "c0", NodeID: "master:1", Priority: yarnclient.PriorityAM}}
 			if lists {

@@ -3,6 +3,7 @@ package yarntest
 import (
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -27,7 +28,7 @@ func (c *Fake) routes() *http.ServeMux {
 		"POST " + cluster + "/apps":                  c.submitApp,
 		"POST " + cluster + "/apps/new-application":  c.newApplication,
 		"GET " + cluster + "/apps/{app}": c.withApp(func(w http.ResponseWriter, r *http.Request, a *app) {
-			c.write(w, r, natural, "app", func(w *writer) { c.writeApp(w, a, true) })
+			c.write(w, r, natural, "app", func(w *writer) { c.writeApp(w, a, asksRequests(r)) })
 		}),
 		"GET " + cluster + "/apps/{app}/state":                            c.withApp(c.appState),
 		"PUT " + cluster + "/apps/{app}/state":                            c.withApp(c.killApp),
@@ -228,10 +229,13 @@ func (c *Fake) listApps(w http.ResponseWriter, r *http.Request) {
 			list = append(list, a)
 		}
 	}
-	requests := !strings.Contains(q.Get("deSelects"), "resourceRequests")
 	c.write(w, r, natural, "apps", func(w *writer) {
-		w.list("app", len(list), func(i int) { c.writeApp(w, list[i], requests) })
+		w.list("app", len(list), func(i int) { c.writeApp(w, list[i], asksRequests(r)) })
 	})
+}
+
+func asksRequests(r *http.Request) bool {
+	return !strings.Contains(r.URL.Query().Get("deSelects"), "resourceRequests")
 }
 
 func (c *Fake) writeApp(w *writer, a *app, requests bool) {
@@ -260,7 +264,22 @@ func (c *Fake) writeApp(w *writer, a *app, requests bool) {
 	if requests && !a.hidden {
 		c.writeRequests(w, a)
 	}
+	w.object("resourceInfo", func() { c.writeUse(w, a) })
 	w.set("amNodeLabelExpression", a.AMLabel)
+}
+
+func (c *Fake) writeUse(w *writer, a *app) {
+	pending := map[string]int64{"": 0}
+	for k, n := range a.asks {
+		if k.name == "*" && !a.hidden {
+			pending[a.label(k.priority)] += int64(n) * a.memoryMB(k.priority)
+		}
+	}
+	labels := slices.Sorted(maps.Keys(pending))
+	w.list("resourceUsagesByPartition", len(labels), func(i int) {
+		w.text("partitionName", labels[i])
+		w.resource("pending", pending[labels[i]], 0)
+	})
 }
 
 func (c *Fake) writeRequests(w *writer, a *app) {

@@ -50,14 +50,38 @@ func (d *Driver) begin(a steer.Action) {
 	}
 }
 
+// asksAtOnce is how many questions the ResourceManager is asked at once. Its scheduler waits in turn for
+// the locks that answers need, so many questions slow it down until it no longer keeps up with heartbeats.
+// It goes on with an answer that is no longer waited for: such a question counts for stillBusy.
+const (
+	asksAtOnce = 16
+	stillBusy  = 20 * time.Second
+)
+
 // look sends one query to the cluster and puts the answer into the queue of
 // observations.
 func (d *Driver) look(l *steer.Look) {
 	d.calls.Go(func() {
+		release := func() {}
+		switch l.What {
+		case steer.AskRM, steer.AskJobFiles, steer.AskReplicas: // these must not wait, or are not the ResourceManager's
+		default:
+			select {
+			case d.asking <- struct{}{}:
+				release = func() { <-d.asking }
+			case <-d.ctx.Done():
+				return
+			}
+		}
 		ctx, cancel := context.WithTimeout(d.ctx, l.Limit)
 		defer cancel()
 		sent := d.now()
 		answer, err := d.ask(ctx, l)
+		if ctx.Err() != nil {
+			time.AfterFunc(stillBusy, release)
+		} else {
+			release()
+		}
 		if d.ctx.Err() == nil {
 			d.post(steer.Observation{Answers: l.Number, What: l.What, Sent: sent, Answer: answer, Err: steer.FailureOf(err)})
 		}

@@ -78,7 +78,9 @@ type Driver struct {
 	ended chan struct{}          // channel that is closed when steering has ended
 	inbox chan steer.Observation // observations that wait for the Core
 	calls sync.WaitGroup
-	stats atomic.Pointer[steer.Stats]
+	// asking has an element for each question that the ResourceManager is at, see asksAtOnce
+	asking chan struct{}
+	stats  atomic.Pointer[steer.Stats]
 }
 
 // Start gives the workers the label "idle", which no job asks for, and starts
@@ -114,6 +116,7 @@ func start(ctx context.Context, files jobFiles, o Options) (*Driver, error) {
 	d := &Driver{
 		Options: o, files: files, pool: make(chan string, len(o.Core.Setup.Triples)),
 		inbox: make(chan steer.Observation, 64), ended: make(chan struct{}),
+		asking: make(chan struct{}, asksAtOnce),
 	}
 	for _, number := range o.Core.Setup.Triples {
 		d.pool <- number

@@ -17,7 +17,7 @@ func TestHostileRecordings(t *testing.T) {
 		for _, id := range ids {
 			nodes = append(nodes, fmt.Sprintf(node, id))
 		}
-		return `{"recording":1,"model":{"Model":"fifo"},"seed":1,"actuator":"labels","splits":"asSubmitted","setup":{"Beat":` + beat + `,"AMLabel":"am","Triples":["00"]},` +
+		return `{"recording":2,"model":{"Model":"fifo"},"seed":1,"actuator":"labels","splits":"asSubmitted","setup":{"Beat":` + beat + `,"AMLabel":"am","Triples":["00"]},` +
 			`"origin":"2026-11-22T22:07:50Z","nodes":[` + strings.Join(nodes, ",") + "]}\n"
 	}
 	const step = `{"now":"2026-11-22T22:07:51Z","observations":[{"received":"2026-11-22T22:07:51Z","submitted":{"number":"00","tag":"x"}}]}` + "\n"

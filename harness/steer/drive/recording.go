@@ -24,7 +24,7 @@ import (
 // with zstd: the first is a recordingHead, all others are recordedSteps. Replay gives
 // the same observations to a new Core.
 
-const recordingFormat = 1
+const recordingFormat = 2
 
 // maxLineBytes is the longest line of a recording. A line has an answer of the
 // ResourceManager for each question, such as 500 bytes for each node.

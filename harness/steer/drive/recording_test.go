@@ -117,7 +117,7 @@ func TestRecordingThatDiffers(t *testing.T) {
 	}{
 		{"another model", `"Model":"fifo"`, `"Model":"nosuch"`, "nosuch"},
 		{"another answer", `"Priority":20`, `"Priority":10`, "step"},
-		{"a newer format", `{"recording":1`, `{"recording":2`, "format 2"},
+		{"a newer format", `{"recording":2`, `{"recording":3`, "format 3"},
 		{"no JSON", `"observations"`, `observations`, "step"},
 		{"a question that nobody asks", `"what":"apps"`, `"what":"weather"`, "weather"},
 	} {
