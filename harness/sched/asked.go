@@ -1,6 +1,10 @@
 package sched
 
-import "heddle/harness/state"
+import (
+	"slices"
+
+	"heddle/harness/state"
+)
 
 // asked is what YARN takes a job to ask for, beyond the tasks that wait.
 //
@@ -20,12 +24,32 @@ type asked struct {
 	places map[int32]int32 // maps that ask at a node or, by ^rack, in a rack beyond those that wait
 }
 
-// Beat tells of a heartbeat of a job's ApplicationMaster, before it hears of what it was given.
-func (m *nearness) Beat(v *state.View, id state.JobID) {
-	a := m.asked.Of(id)
-	if a.places == nil {
-		a.hears, a.places = true, map[int32]int32{}
+// Surplus is the task of a pick that asks for a container which YARN takes the job to want, though none of its
+// tasks waits for one. Its ApplicationMaster gives it back.
+const Surplus state.TaskID = -2
+
+// orSurplus returns a task that waits, or Surplus.
+func orSurplus(t state.TaskID) state.TaskID {
+	if t == state.None {
+		return Surplus
 	}
+	return t
+}
+
+// HearsMasters is a model to which it matters when ApplicationMasters send heartbeats: as YARN, it knows
+// what they ask for from these.
+type HearsMasters interface {
+	// Beat tells of a heartbeat of a job's ApplicationMaster, before it hears of what it was given.
+	Beat(v *state.View, id state.JobID)
+}
+
+// Beat implements HearsMasters.
+func (m *nearness) Beat(v *state.View, id state.JobID) {
+	if m.asked.Of(id).places == nil {
+		m.open(v, id)
+	}
+	a := m.asked.Of(id)
+	a.hears = true
 	for k, n := range a.before {
 		if n > 0 {
 			a.more[k] = a.count[k]
@@ -38,6 +62,27 @@ func (m *nearness) Beat(v *state.View, id state.JobID) {
 		}
 	}
 	a.given, a.before, a.count = a.given[:0], a.count, [2]int32{}
+}
+
+// open gives a job memory, if possible that of one that has ended.
+func (m *nearness) open(v *state.View, id state.JobID) {
+	a := asked{}
+	if i := slices.IndexFunc(m.begun, v.Ended); i >= 0 {
+		old := m.asked.Of(m.begun[i])
+		a.places, a.given, *old = old.places, old.given[:0], asked{}
+		m.begun[i] = id
+	} else {
+		m.begun, a.places = append(m.begun, id), map[int32]int32{}
+	}
+	clear(a.places)
+	*m.asked.Of(id) = a
+}
+
+// forget notes that nothing is known of what a job asks for.
+func (m *nearness) forget(id state.JobID) {
+	a := m.asked.Of(id)
+	clear(a.places)
+	*a = asked{places: a.places, given: a.given[:0]}
 }
 
 // add has a map ask at all places of its input.
@@ -61,7 +106,7 @@ func (m *nearness) gave(v *state.View, p Pick, n state.NodeID) {
 	if !a.hears || p.Reason == Rerun || p.Reason == Master {
 		return
 	}
-	if p.Task == state.None {
+	if p.Task == Surplus {
 		a.more[p.Kind]--
 	} else {
 		a.count[p.Kind]++
@@ -69,7 +114,7 @@ func (m *nearness) gave(v *state.View, p Pick, n state.NodeID) {
 	if p.Kind == state.Reduce {
 		return
 	}
-	if p.Task != state.None {
+	if p.Task != Surplus {
 		a.given = append(a.given, p.Task)
 		a.add(v, p.Job, p.Task)
 	}

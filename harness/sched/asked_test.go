@@ -35,8 +35,9 @@ func TestAsked(t *testing.T) {
 			spec.Replicas.Add(2)
 		}
 		id := submit(t, s, spec)
+		submit(t, s, &state.JobSpec{Name: "other", Queue: "nosuch", Maps: 1, MapSize: slot}) // for which a Surplus is a loss
 		m := errtest.Must(New("capacity", Params{"queues": file}))
-		masters, _ := As[Masters](m)
+		masters, _ := As[HearsMasters](m)
 		var all []string
 		for i, offers := range strings.Fields(x.offers) {
 			masters.Beat(s.View(), id)
@@ -45,7 +46,7 @@ func TestAsked(t *testing.T) {
 				s.SetNow(int64(i*100 + k))
 				p := "-"
 				for _, d := range m.Round(s.View(), []state.NodeID{state.NodeID(n - '0')}, nil) {
-					if p = "too many"; d.Task != state.None {
+					if p = "too many"; d.Task != Surplus {
 						p = fmt.Sprintf("m%d/%v", d.Task, d.Reason)
 						mustDo(t, s.Start(id, d.Task, d.Node))
 					}

@@ -91,11 +91,11 @@ func (m *tree) offerBooked(v *state.View, n state.NodeID) (Pick, outcome) {
 	case bookMaster:
 		return Pick{Job: b.job, Task: state.None, Reason: Master}, picked
 	case bookReduce:
-		return Pick{b.job, v.NextReduce(b.job), state.Reduce, Reduces}, picked
+		return Pick{b.job, orSurplus(v.NextReduce(b.job)), state.Reduce, Reduces}, picked
 	}
 	if t := v.NextRerun(b.job); t != state.None {
 		return Pick{b.job, t, state.Map, Rerun}, picked
 	}
 	t, level := v.Nearest(b.job, n, state.LevelNode, state.LevelOff)
-	return MapPick(b.job, t, level), picked
+	return MapPick(b.job, orSurplus(t), level), picked
 }

@@ -2,6 +2,7 @@ package sched
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"heddle/harness/queues"
@@ -29,8 +30,9 @@ import (
 // nodes counts those of ApplicationMasters alone, too. The names stay in asks
 // until no map waits: YARN keeps a place of which it was told that no map waits for
 // it. A map that starts near its input only because off-rack was allowed counts as
-// off-rack. A job whose splits name no host has asks = 1 and does not wait. Re-runs
-// and reduces do not wait either.
+// off-rack. If the driver tells of ApplicationMasters' heartbeats, a job asks for what
+// YARN knows from these, see asked. A job whose splits name no host has asks = 1 and
+// does not wait. Re-runs and reduces do not wait either.
 //
 // Source. Hadoop 3.4 CapacityScheduler, RegularContainerAllocator. Example:
 // with 6 nodes, 10 waiting maps and asks = 8, f is 1 and off-rack is allowed
@@ -62,6 +64,7 @@ type capacity struct {
 	offSwitchPerHeartbeat     int
 	maxPerHeartbeat           int
 
+	over           []state.JobID // jobs that YARN takes to want containers though no task waits
 	queues         []capacityQueue
 	order          shares
 	sinceHeartbeat heartbeatCount
@@ -146,6 +149,10 @@ func (m *capacity) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 	}
 	m.know(v)
 	m.Begin(traces.WaitOffers)
+	if p, ok := m.chooseOver(v, n); ok {
+		m.sinceHeartbeat.chose(p.Reason)
+		return p, true
+	}
 	for m.order.start(v); ; {
 		id, ok := m.order.next()
 		if !ok {
@@ -159,12 +166,45 @@ func (m *capacity) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 		}
 		if ok {
 			m.sinceHeartbeat.chose(d.Reason)
+			m.gave(v, d, n)
 			return d, true
 		}
 		if m.Keeps() {
 			m.tellPassed(v, id, n)
 		}
 	}
+}
+
+// Beat implements HearsMasters.
+func (m *capacity) Beat(v *state.View, id state.JobID) {
+	if m.nearness.Beat(v, id); !slices.Contains(m.over, id) {
+		m.over = append(m.over, id)
+	}
+}
+
+// chooseOver chooses a container that a job does not want, though YARN takes it to. Such jobs go first: they
+// are those whose last tasks were given containers just before.
+func (m *capacity) chooseOver(v *state.View, n state.NodeID) (Pick, bool) {
+	m.over = slices.DeleteFunc(m.over, func(id state.JobID) bool { return v.Ended(id) || m.asked.Of(id).more == [2]int32{} })
+	if len(v.WaitingJobs(state.Map))+len(v.WaitingJobs(state.Reduce)) == 0 {
+		return Pick{}, false // nobody misses the room
+	}
+	for _, id := range m.over {
+		for _, k := range [...]state.Kind{state.Reduce, state.Map} {
+			if v.Waiting(id, k) > 0 || m.asked.Of(id).more[k] == 0 || !v.Free(n).Holds(v.ContainerSize(id, k)) || !m.underMost(v, id, k) {
+				continue
+			}
+			p, ok := Pick{id, Surplus, k, Reduces}, true
+			if k == state.Map {
+				p, ok = m.chooseMap(v, id, n)
+			}
+			if ok {
+				m.gave(v, p, n)
+				return p, true
+			}
+		}
+	}
+	return Pick{}, false
 }
 
 // tellPassed keeps why nothing of the job starts on node n.

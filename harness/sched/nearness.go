@@ -11,6 +11,7 @@ type nearness struct {
 
 	missed PerJob[int64]
 	asked  PerJob[asked]
+	begun  []state.JobID // jobs with memory in asked
 }
 
 // tell keeps how many offered nodes the job has let pass, this one not counted, and the limit
@@ -35,14 +36,13 @@ func (m *nearness) tell(v *state.View, id state.JobID, passed int64, level state
 }
 
 // chooseMap returns the waiting map of the job that is nearest to its input on
-// node n, if the job may start one there now; without a task, if YARN takes it to
-// want more than wait. If no map is node-local, the node counts as a missed opportunity of
+// node n, or Surplus, if the job may start one there now. If no map is node-local, the node counts as a missed opportunity of
 // the job. The reason says as what YARN counts the container, by what the job asks for.
 func (m *nearness) chooseMap(v *state.View, id state.JobID, n state.NodeID) (Pick, bool) {
 	missed := m.missed.Of(id)
 	*missed++
 	passed, level := *missed-1, state.LevelNode
-	if !m.asksAt(v, id, n, level) {
+	if !m.asksAt(v, id, n, level) || !m.asksAt(v, id, n, state.LevelRack) {
 		level = state.LevelRack
 		if rack, off := m.allowed(v, id, *missed); !rack || !m.asksAt(v, id, n, level) {
 			if !off {
@@ -58,7 +58,7 @@ func (m *nearness) chooseMap(v *state.View, id state.JobID, n state.NodeID) (Pic
 	if level == state.LevelNode || level == state.LevelRack && m.rackLocalityFullReset {
 		*missed = 0
 	}
-	return MapPick(id, t, level), true
+	return MapPick(id, orSurplus(t), level), true
 }
 
 // allowed says whether a job may start rack-local and off-rack maps after

@@ -66,7 +66,7 @@ func (m *partitions) Admit(v *state.View, id state.JobID, master state.Resource)
 // Leave implements Masters.
 func (m *partitions) Leave(v *state.View, id state.JobID) { m.of(m.labelOf(v, id)).Leave(v, id) }
 
-// Beat implements Masters.
+// Beat implements HearsMasters.
 func (m *partitions) Beat(v *state.View, id state.JobID) { m.of(m.labelOf(v, id)).Beat(v, id) }
 
 // Headroom implements Masters.

@@ -91,7 +91,7 @@ type Decision struct {
 	Job  state.JobID
 	Node state.NodeID
 	// Task is the task that the model wants to start; state.None means any
-	// task of the job. When containers are steered by node labels, Task is
+	// task of the job, Surplus none. When containers are steered by node labels, Task is
 	// only a wish: the ApplicationMaster chooses the task, see View.WouldBind.
 	Task   state.TaskID
 	Kind   state.Kind

@@ -21,9 +21,6 @@ type Masters interface {
 	Leave(v *state.View, id state.JobID)
 	// Wants reports whether the ApplicationMaster of some job may start and waits for a node.
 	Wants() bool
-	// Beat tells of a heartbeat of a job's ApplicationMaster, before it hears of what it was given.
-	// A pick without a task is a container too many, which it will give back.
-	Beat(v *state.View, id state.JobID)
 	// Headroom returns what YARN tells a job that it may still get.
 	Headroom(v *state.View, id state.JobID) state.Resource
 }
@@ -154,6 +151,9 @@ func (m *tree) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 		return Pick{}, false
 	}
 	m.follow(v)
+	if m.masters+len(v.WaitingJobs(state.Map))+len(v.WaitingJobs(state.Reduce)) == 0 {
+		return Pick{}, false // who wants no more than a Surplus takes no room from others
+	}
 	m.Begin(traces.WaitOffers)
 	p, how := m.offerBooked(v, n)
 	if m.beat.full = how != passed; !m.beat.full {
@@ -321,7 +321,7 @@ func (m *tree) first(j *treeJob, v *state.View, id state.JobID) (p Pick, kind in
 	if p.Task = v.NextRerun(id); p.Task != state.None {
 		p.Reason = Rerun
 	} else if m.wants(v, id, state.Reduce) > 0 {
-		p.Task = v.NextReduce(id)
+		p.Task = orSurplus(v.NextReduce(id))
 		p.Kind, p.Reason, kind = state.Reduce, Reduces, bookReduce
 	}
 	return p, kind, v.ContainerSize(id, p.Kind)

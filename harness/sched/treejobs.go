@@ -205,7 +205,7 @@ func (m *tree) userLimit(b *branch, u *treeUser, all bool) state.Resource {
 	return m.down(queues.Times(limit, u.weight))
 }
 
-// Beat implements Masters.
+// Beat implements HearsMasters.
 func (m *tree) Beat(v *state.View, id state.JobID) {
 	m.follow(v)
 	if m.jobs.Of(id).leaf != nil {
@@ -274,7 +274,7 @@ func (m *tree) leave(v *state.View, id state.JobID) {
 	b.jobs--
 	m.live = without(m.live, id)
 	*j = treeJob{}
-	*m.asked.Of(id) = asked{}
+	m.forget(id)
 	m.activate(v, b)
 	for _, waits := range slices.Clone(m.parked) {
 		if m.mayRun(v, waits, m.jobs.Of(waits).leaf) {

@@ -59,6 +59,9 @@ func (cs *containers) carryOut(d sched.Decision) bool {
 	if d.Reason == sched.Master {
 		return cs.masters.start(slot, d.Node)
 	}
+	if d.Task == sched.Surplus {
+		return cs.surplus(slot, d)
+	}
 	if cs.Actuator == Ideal {
 		return cs.startAtOnce(slot, d)
 	}
@@ -82,9 +85,6 @@ func (cs *containers) ask(slot int32, d sched.Decision, group uint32, before int
 		t = cs.view.NextReduce(d.Job)
 	} else {
 		t, branch = cs.view.WouldBind(d.Job, d.Node)
-	}
-	if t == state.None && d.Task == state.None && cs.masters.by != nil {
-		return cs.tooMany(slot, d)
 	}
 	cs.recorder.look(d, t)
 	held, err := cs.state.Reserve(d.Job, d.Kind, t, d.Node)
@@ -141,9 +141,9 @@ func (cs *containers) startAtOnce(slot int32, d sched.Decision) bool {
 	return true
 }
 
-// tooMany has a job get a container that it does not want any more. Its ApplicationMaster hears of it
+// surplus has a job get a container that it does not want any more. Its ApplicationMaster hears of it
 // at its next heartbeat, and gives it back with the one after.
-func (cs *containers) tooMany(slot int32, d sched.Decision) bool {
+func (cs *containers) surplus(slot int32, d sched.Decision) bool {
 	j := &cs.jobs.list[slot]
 	x := reported{d.Node, d.Job, j.size[d.Kind], false}
 	if !j.up || !cs.view.Free(x.node).Holds(x.size) {

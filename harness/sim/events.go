@@ -272,8 +272,8 @@ func (s *Sim) masterBeat(slot int32) {
 			j.asked, _ = s.state.Unask(j.id, state.Reduce)
 		}
 	}
-	if s.masters.by != nil && s.Costs.AMBeatMs > 0 {
-		s.masters.by.Beat(s.view, j.id)
+	if s.masters.hears != nil {
+		s.masters.hears.Beat(s.view, j.id)
 		if j.granted.first != 0 {
 			s.masters.callBeat(slot) // at which YARN hears what is wanted without these
 		}

@@ -13,12 +13,13 @@ import (
 // in containers.go.
 type masters struct {
 	*base
-	by     sched.Masters // model that decides which ApplicationMasters start where; nil: they start in order of submission
-	queued []int32       // indexes in jobs.list of the jobs whose ApplicationMaster waits for a container, in order of submission
-	ended  []reported    // containers whose end a node has not reported
-	spare  []uint32      // indexes in ended that are free
-	usedMB int64         // memory that all ApplicationMasters on nodes take, in MB
-	starts []start       // ApplicationMasters that start beside the nodes
+	by     sched.Masters      // model that decides which ApplicationMasters start where; nil: they start in order of submission
+	hears  sched.HearsMasters // nil: the model is none, or there are no heartbeats
+	queued []int32            // indexes in jobs.list of the jobs whose ApplicationMaster waits for a container, in order of submission
+	ended  []reported         // containers whose end a node has not reported
+	spare  []uint32           // indexes in ended that are free
+	usedMB int64              // memory that all ApplicationMasters on nodes take, in MB
+	starts []start            // ApplicationMasters that start beside the nodes
 	beside mastersBeside
 }
 
@@ -34,6 +35,9 @@ func (am *masters) begin(b *base) {
 	*am = masters{base: b, queued: am.queued[:0], starts: am.starts[:0], beside: mastersBeside{queued: am.beside.queued[:0]}}
 	if b.Actuator == Native {
 		am.by, _ = sched.As[sched.Masters](b.Model)
+		if b.Costs.AMBeatMs > 0 {
+			am.hears, _ = sched.As[sched.HearsMasters](b.Model)
+		}
 	}
 }
 

@@ -149,11 +149,11 @@ func TestNodeIsReserved(t *testing.T) {
 	}
 }
 
-// TestContainersTooMany has a node of four containers report at full seconds, of which each gives one, and
+// TestSurplus has a node of four containers report at full seconds, of which each gives one, and
 // masters half a second later. Job a hears of its maps at 2.5, 3.5 and 4.5 s. Then it has said at 3.5 and 4.5 s
 // that it wants those once more of which it heard just then: it gets a fourth container at 5 s, hears of it at
 // 5.5 s, and gives it back at 6.5 s. Job b, which is next, gets it at 7 s.
-func TestContainersTooMany(t *testing.T) {
+func TestSurplus(t *testing.T) {
 	m := must(sched.New("capacity", sched.Params{"queues": oneQueue}))
 	a := Job{
 		JobSpec: state.JobSpec{Name: "a", Queue: "a", Maps: 3, MapSize: state.Resource{MemoryMB: 1024, VCores: 1}}, MapWork: []Work{{FixedMs: 60_000}},
