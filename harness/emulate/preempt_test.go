@@ -12,9 +12,9 @@ import (
 	"heddle/harness/queues"
 )
 
-// drawPreemption draws a file of queues with preemption between or within queues or both, a job or two that fill the
-// cluster, and others that come later.
-func drawPreemption(t *testing.T, seed uint64, between, within bool) (*queues.File, []queueJob) {
+// drawPreemption draws a file of queues with preemption between queues or, in this order, within them, a job or two that fill
+// the cluster, and others that come later.
+func drawPreemption(t *testing.T, seed uint64, between bool, within string) (*queues.File, []queueJob) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 7)) //nolint:gosec // a test's
 	one := func(list ...string) string { return list[r.IntN(len(list))] }
@@ -30,10 +30,10 @@ func drawPreemption(t *testing.T, seed uint64, between, within bool) (*queues.Fi
 		text += "resource-calculator=org.apache.hadoop.yarn.util.resource.DominantResourceCalculator\n"
 	}
 	priorities := int32(1)
-	if within {
+	if within != "" {
 		priorities = 3
 		text += p + "intra-queue-preemption.enabled=true\n" + p + "intra-queue-preemption.max-allowable-limit=" + one("0.2", "0.5") + "\n" +
-			p + "intra-queue-preemption.preemption-order-policy=" + one("userlimit_first", "priority_first") + "\n" +
+			p + "intra-queue-preemption.preemption-order-policy=" + one(within) + "\n" +
 			p + "intra-queue-preemption.minimum-threshold=" + one("0.5", "1") + "\nminimum-user-limit-percent=" + one("25", "50", "100") + "\n"
 	}
 	text += "root.queues=a,b,c\nroot.a.capacity=50\nroot.b.capacity=30\nroot.c.capacity=20\nroot.c.maximum-capacity=60\n" +
@@ -89,7 +89,7 @@ func TestPreemptionOracle(t *testing.T) {
 					t.Fatal("nothing is preempted in simulations")
 				}
 				var err error
-				f, jobs = drawPreemption(t, seed, n%3 != 1, n%3 != 0)
+				f, jobs = drawPreemption(t, seed, n%2 == 0 || n%3 == 0, [...]string{"", "userlimit_first", "priority_first"}[n%3])
 				simulated, err = simulateQueues(t, f, jobs, 0)
 				mustDo(t, err)
 				taken = 0
