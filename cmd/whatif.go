@@ -165,9 +165,12 @@ func (o *queueOptions) printWhatIf(
 	c *cli.Context, t *recorded.Trace, x *whatif.Cluster, files []*queues.File, was *replay.Outcome, outcomes []replay.Outcome,
 ) error {
 	sides := make([]whatif.Side, 2)
-	half := len(outcomes) / 2
-	for i, name := range []string{o.Against, o.Queues} {
-		sides[i] = whatif.Side{Name: filepath.Base(name), Queues: files[i]}
+	half, called := len(outcomes)/2, filepath.Base
+	if called(o.Against) == called(o.Queues) {
+		called = filepath.Clean
+	}
+	for i, path := range []string{o.Against, o.Queues} {
+		sides[i] = whatif.Side{Name: called(path), Queues: files[i]}
 		for k := range half {
 			sides[i].Figures = append(sides[i].Figures, outcomes[i*half+k].Figures)
 		}
