@@ -8,6 +8,7 @@ import (
 	"heddle/harness/doc"
 	"heddle/harness/queues"
 	"heddle/harness/state"
+	"heddle/traces/printable"
 )
 
 // Queues is what is wrong in a capacity-scheduler.xml. Its JSON keys are stable.
@@ -143,7 +144,7 @@ func (r *Queues) Doc() doc.Doc {
 	if r.Refused != "" {
 		return doc.Doc{doc.Text("No ResourceManager starts with this file. " + r.Refused)}
 	}
-	d := doc.Doc{doc.Text(fmt.Sprintf("A ResourceManager starts with this file. %d things may not be what is meant.", len(r.Findings)))}
+	d := doc.Doc{doc.Text("A ResourceManager starts with this file. " + printable.Count(len(r.Findings), "thing") + " may not be what is meant.")}
 	if len(r.Findings) > 0 {
 		t := doc.NewTable("findings", "key", "what it does")
 		for _, f := range r.Findings {

@@ -101,6 +101,7 @@ func parseXML(text string) (map[string]string, error) {
 	}
 	keys, final := map[string]string{}, map[string]bool{}
 	d := xml.NewDecoder(strings.NewReader(text))
+	d.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil } // names and numbers are ASCII
 	for root := true; ; {
 		token, err := d.Token()
 		if errors.Is(err, io.EOF) {
@@ -216,28 +217,36 @@ func (f *File) With(values map[string]string) (*File, error) {
 		}
 	}
 	for q := range f.All() {
-		q.refill(keys, named)
+		of := map[string]bool{".capacity": true}
+		for _, c := range q.Children {
+			for label := range c.ByLabel {
+				of[".accessible-node-labels."+label+".capacity"] = true
+			}
+		}
+		for last := range of {
+			q.refill(last, keys, named)
+		}
 	}
 	return parse(keys)
 }
 
-// refill divides what the named capacities of children leave of 100 percent among the others.
-func (q *Queue) refill(keys map[string]string, named map[string]bool) {
-	left, had := 100.0, 0.0
+// refill divides what the named capacities of children leave of 100 percent among the others, of keys that end so.
+func (q *Queue) refill(last string, keys map[string]string, named map[string]bool) {
+	left, had, some := 100.0, 0.0, false
 	var others []string
 	for _, c := range q.Children {
-		key := c.Path + ".capacity"
+		key := c.Path + last
 		percent, err := strconv.ParseFloat(strings.TrimSpace(keys[key]), 64)
 		switch {
 		case err != nil && keys[key] != "": // no percentage
 			return
 		case named[key]:
-			left -= percent
-		default:
+			left, some = left-percent, true
+		case err == nil:
 			others, had = append(others, key), had+percent
 		}
 	}
-	if len(others) == len(q.Children) || had <= 0 || left < 0 {
+	if !some || had <= 0 || left < 0 {
 		return
 	}
 	const decimals = 3

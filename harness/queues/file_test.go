@@ -64,7 +64,7 @@ func read(t *testing.T, text string) *queues.File {
 
 // TestRead reads a file of many keys, writes it in both ways and reads it again.
 func TestRead(t *testing.T) {
-	f := read(t, strings.ReplaceAll(`<?xml version="1.0"?>
+	f := read(t, strings.ReplaceAll(`<?xml version="1.0" encoding="ISO-8859-1"?>
 <configuration>
   <property><name>P.root.queues</name><value> etl , adhoc</value></property>
   <property><name>P.root.etl.capacity</name><value>${P.root.etl.share}</value></property>
@@ -126,6 +126,10 @@ func TestRead(t *testing.T) {
 	}
 	if g, err := f.With(map[string]string{"root.etl.capacity": "60", "root.adhoc.capacity": "30"}); err == nil {
 		t.Errorf("with 60 and 30 percent: %v", g)
+	}
+	labelled := two + "root.a.accessible-node-labels.gpu.capacity=60\nroot.b.accessible-node-labels.gpu.capacity=40\n"
+	if g, err := read(t, labelled).With(map[string]string{"root.a.accessible-node-labels.gpu.capacity": "0"}); err != nil || !strings.Contains(g.String(), "root.b.accessible-node-labels.gpu.capacity=100.000") {
+		t.Errorf("without a share of gpu for a: %v, %v", g, err)
 	}
 	for text, want := range map[string]string{
 		two: "root.b.capacity=90.000", "root.queues=a,b,c\nroot.a.capacity=20\nroot.b.capacity=60\nroot.c.capacity=20": "root.b.capacity=67.500\nroot.c.capacity=22.500",
