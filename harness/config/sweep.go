@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -93,20 +92,16 @@ func LoadSweep(file string) (s *Sweep, source []byte, err error) {
 	if source, err = read("sweep", file); err != nil {
 		return nil, nil, err
 	}
-	s, err = parseSweep(file, source, (*Sweep).missing)
+	s, err = ParseSweep(file, source)
 	return s, source, err
 }
 
 // ParseSweep parses and checks the content of a sweep file. Traces need not exist.
 func ParseSweep(file string, data []byte) (*Sweep, error) {
-	return parseSweep(file, data, func(*Sweep) problems { return nil })
-}
-
-func parseSweep(file string, data []byte, more func(*Sweep) problems) (*Sweep, error) {
 	s := defaultSweep()
 	if err := decode(file, data, s, func() problems {
 		s.fill(file)
-		return append(s.problems(), more(s)...)
+		return s.problems()
 	}); err != nil {
 		return nil, err
 	}
@@ -263,21 +258,6 @@ func (s *Sweep) axisProblems(p *problems) {
 	case !s.hasLevels() && len(s.Vary) == 0:
 		p.addf("sample", "%s: nothing varies; want vary with it", s.Sample)
 	}
-}
-
-// missing returns the files that cannot be found.
-func (s *Sweep) missing() problems {
-	var p problems
-	look := func(path, file string) {
-		if _, err := os.Stat(file); file != "" && err != nil {
-			p.addf(path, "%v; a relative path starts from the folder of this file", err)
-		}
-	}
-	for i, t := range s.Traces {
-		look(fmt.Sprintf("traces[%d]", i), t.Path)
-	}
-	look("calibration", s.Calibration)
-	return p
 }
 
 // hasLevels reports whether the sample takes combinations of given values, and not

@@ -107,7 +107,8 @@ func (m Metric) Over(f *Figures) stats.Estimate {
 	}
 	e := stats.Blocks(len(blocks), func(without int) float64 {
 		rest := *f
-		rest.Kept, rest.JobList = nil, slices.DeleteFunc(slices.Clone(jobs), func(j *Job) bool { return without >= 0 && block(j) == blocks[without] })
+		out := func(j *Job) bool { return without >= 0 && block(j) == blocks[without] }
+		rest.Kept, rest.JobList = nil, slices.DeleteFunc(slices.Clone(jobs), out)
 		if m.beyond == 0 {
 			rest.AllJobs = classOf("", "", rest.JobList)
 			return m.Of(&rest)
