@@ -65,9 +65,11 @@ func (a *awaited) remove(op *opening) {
 // new containers together: first node-local maps, then rack-local ones, then the rest.
 // A map that is assigned already is no reason to wait. Nor is a map whose granted
 // container is at least as near to the map's input as op's node, nor one that is off-rack
-// on both nodes: whichever container comes first may have it.
+// on both nodes: whichever container comes first may have it. Where very many decisions of
+// the job wait, none must: they would wait for each other in turn, each for about a heartbeat of
+// the ApplicationMaster, while nodes are idle.
 func (op *opening) mustWait() bool {
-	if op.kind != state.Map || !op.awaited {
+	if op.kind != state.Map || !op.awaited || len(op.job.awaited.all) > manyWait {
 		return false
 	}
 	level, last := op.lastMap() // only maps that come before it on op's node are a reason to wait
@@ -107,6 +109,9 @@ func (op *opening) mustWait() bool {
 	}
 	return false
 }
+
+// manyWait is from how many openings of a job on idle nodes count more than which of its maps runs where.
+const manyWait = 100
 
 // blocked says whether op must wait for the decision theirs. The map last is that of op's
 // that the ApplicationMaster would choose last for a container on op's node, and level is
