@@ -73,6 +73,7 @@ func TestTrainsBeside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := steered(t, yarntest.Config{Nodes: workers(2), Async: async}, func(_ *fake, o *Options) { o.Core.Model = schedtest.Wrap(sched.PerNode{NodeModel: l}) })
 		first := f.submit("a", 20, 2)
+		f.wait(time.Second) // so that it is the first job to be steered
 		l.Learn = func(job state.JobID) {
 			if job == 1 {
 				f.wait(time.Minute)
