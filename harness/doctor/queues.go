@@ -144,7 +144,8 @@ func (r *Queues) Doc() doc.Doc {
 	if r.Refused != "" {
 		return doc.Doc{doc.Text("No ResourceManager starts with this file. " + r.Refused)}
 	}
-	d := doc.Doc{doc.Text("A ResourceManager starts with this file. " + printable.Count(len(r.Findings), "thing") + " may not be what is meant.")}
+	found := printable.Count(len(r.Findings), "thing")
+	d := doc.Doc{doc.Text("A ResourceManager starts with this file. " + found + " may not be what is meant.")}
 	if len(r.Findings) > 0 {
 		t := doc.NewTable("findings", "key", "what it does")
 		for _, f := range r.Findings {

@@ -326,7 +326,7 @@ func (j *job) inVain(k state.Kind) {
 		j.goneMB = used
 		if lost > c.lost[label] {
 			c.lost[label] = lost
-			c.note(fmt.Sprintf("the ResourceManager counts %d MB under label %s that no container uses: nodes with it offer as much more", lost, label))
+			c.note(fmt.Sprintf("the ResourceManager counts %d MB under label %s that no container uses: its nodes offer as much more", lost, label))
 		} else if first && used <= 0 {
 			c.log(Warn, "the ResourceManager gives the job no container though it asks for one", "job", j.jobID(), "label", label)
 		}

@@ -66,7 +66,7 @@ const (
 	AskNodes What = "nodes"
 	// the answer is int64, the number of events that the ResourceManager has still to handle; -1: it does not say
 	AskQueued       What = "queued"
-	AskUsed         What = "used"         // the answer is int64, the memory in MB that the scheduler counts as used under the node label Look.Of
+	AskUsed         What = "used"         // the answer is int64, the memory in MB that the scheduler counts as used under the label Look.Of
 	AskTasks        What = "tasks"        // the answer is []yarnclient.Task, the tasks of one application
 	AskTaskAttempts What = "taskAttempts" // the answer is []yarnclient.TaskAttempt, the attempts of one task
 	AskTaskCounters What = "taskCounters" // the answer is yarnclient.Counters, those of one task

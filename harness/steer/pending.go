@@ -48,11 +48,8 @@ func (j *job) reducesMayCome() bool {
 // is the time when the call for them began.
 func (j *job) sawPending(use []yarnclient.PartitionUse, sent time.Time) {
 	pending := j.countAsked(use)
-	if strange := func(u yarnclient.PartitionUse) bool { return u.PendingMB > 0 }; pending == [2]int32{} && j.asked == [2]int32{} &&
-		!j.strange && slices.ContainsFunc(use, strange) {
-		j.strange = true
-		j.core.log(Warn, "nothing is decided for the job: it asks for containers under other node labels than it was given", "job", j.jobID(),
-			"labels", j.sub.label(state.Map)+" and "+j.sub.label(state.Reduce))
+	if pending == [2]int32{} && j.asked == [2]int32{} {
+		j.tellStrange(use)
 	}
 	if pending[state.Reduce] > 0 && j.awaitsOutput(sent) {
 		pending[state.Reduce] = 0
@@ -86,6 +83,15 @@ func (j *job) sawPending(use []yarnclient.PartitionUse, sent time.Time) {
 	j.giveUpTakenBack(sent)
 	if more {
 		j.core.offerAll()
+	}
+}
+
+// tellStrange tells once that a job that has asked for nothing so far asks under other labels than its own.
+func (j *job) tellStrange(use []yarnclient.PartitionUse) {
+	if asks := func(u yarnclient.PartitionUse) bool { return u.PendingMB > 0 }; !j.strange && slices.ContainsFunc(use, asks) {
+		j.strange = true
+		j.core.log(Warn, "nothing is decided for the job: it asks for containers under other node labels than it was given", "job", j.jobID(),
+			"labels", j.sub.label(state.Map)+" and "+j.sub.label(state.Reduce))
 	}
 }
 
