@@ -38,9 +38,10 @@ type Queue struct {
 // PartitionUse is what a queue or an application uses of one partition, as the scheduler counts it,
 // and what it waits for.
 type PartitionUse struct {
-	Partition string `wire:"partitionName" form:"label"`
-	MemoryMB  int64  `wire:"used>memory"`
-	PendingMB int64  `wire:"pending>memory"`
+	Partition  string `wire:"partitionName" form:"label"`
+	MemoryMB   int64  `wire:"used>memory"` // what is reserved among it
+	ReservedMB int64  `wire:"reserved>memory"`
+	PendingMB  int64  `wire:"pending>memory"`
 }
 
 // QueuePartition is a queue's share of one partition of the cluster. A
@@ -117,12 +118,12 @@ func (s *Scheduler) add(w wireQueue, above Queue) {
 	}
 }
 
-// UsedMB returns the memory that the queues count as used under a node label.
+// UsedMB returns the memory that the queues count as used by containers under a node label.
 func (s *Scheduler) UsedMB(label string) (sum int64) {
 	for i := range s.Queues {
 		for _, use := range s.Queues[i].Used {
 			if s.Queues[i].Leaf && use.Partition == label {
-				sum += use.MemoryMB
+				sum += use.MemoryMB - use.ReservedMB
 			}
 		}
 	}
