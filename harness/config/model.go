@@ -250,9 +250,10 @@ func SetParam(models []Model, text string) error {
 	if only && model == reducesParam {
 		return setReducesParam(models, param, value)
 	}
-	if !only {
+	if only = only && model != queuesParam; !only {
 		param = name
 	}
+	of, _, _ := strings.Cut(param, ".") // queues.KEY is of queues
 	var names, known []string
 	found := false
 	for _, m := range models {
@@ -267,7 +268,7 @@ func SetParam(models []Model, text string) error {
 		}
 		params := paramsOf(m.Model)
 		known = append(known, params...)
-		if slices.Contains(params, param) {
+		if slices.Contains(params, of) {
 			m.Params[param] = value
 			if err := m.readQueues(func(*string) {}); err != nil {
 				return err
