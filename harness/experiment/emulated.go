@@ -216,7 +216,7 @@ func newEmulatedLive(ctx context.Context, t *emulatedTrial, s *simulatedTrial, e
 				config.SlowStart:                                        strconv.FormatFloat(e.SlowStart, 'g', -1, 64),
 				"mapreduce.map.speculative":                             "false",
 				"mapreduce.reduce.speculative":                          "false",
-				"yarn.app.mapreduce.am.resource.mb":                     text(int64(cmp.Or(costs.AMBesideMB, 512))),
+				"yarn.app.mapreduce.am.resource.mb":                     text(s.input.Jobs[i].AMMemoryBytes >> 20),
 				"yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms": beat,
 			}}
 			if s.twin.Jobs[i].After == 0 {

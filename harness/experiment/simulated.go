@@ -140,6 +140,9 @@ type simulatedTrial struct {
 	costs *calibration.Calibration
 }
 
+// labAMMemoryMB is the container of an ApplicationMaster, as on a lab, if no calibration says.
+const labAMMemoryMB = 512
+
 // prepare places the input files of the simulated workload. Trials of the same
 // workload share them: only the first trial does this.
 func (t *simulatedTrial) prepare(ctx context.Context) (inputBytes int64, err error) {
@@ -163,6 +166,9 @@ func (t *simulatedTrial) prepare(ctx context.Context) (inputBytes int64, err err
 		t.simulated(fmt.Sprintf("placing the blocks of %s of input", units.Size(inputBytes).Rounded()), 0, 0)
 		if t.input, err = inputOf(e, t.options.Cluster, twin); err != nil {
 			return 0, err
+		}
+		for _, j := range t.input.Jobs {
+			j.AMMemoryBytes = cmp.Or(t.costs.AMMemoryMB, labAMMemoryMB) << 20
 		}
 		if ofAlone(t.plan.Workload) {
 			if err := t.setDeadlines(ctx); err != nil {

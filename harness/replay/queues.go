@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"heddle/harness/config"
 	"heddle/harness/sched"
 	"heddle/harness/sim"
 	"heddle/harness/state"
@@ -16,7 +15,7 @@ const shippedMinMB, shippedAsyncMs, uncounted = 1024, 5, 1 << 10
 // containers: of YARN's as shipped, unless the trace knows better or asks for smaller ones.
 func (c *Config) byQueues(x *sim.Config) {
 	f := sched.QueuesOf(x.Model)
-	if f == nil || c.Model.Model == config.ModelYARN { // of the recorded cluster, the trace knows
+	if f == nil {
 		return
 	}
 	if f.Async && x.Costs.AsyncMs == 0 {

@@ -256,6 +256,9 @@ func (c *Config) addJobs(x *sim.Config, h *traces.Header) (err error) {
 	if p, ok := sched.As[sched.Preempter](x.Model); ok {
 		settings.Preempts = p.PreemptMs() > 0
 	}
+	if x.Actuator == sim.Native {
+		_, settings.Masters = sched.As[sched.Masters](x.Model)
+	}
 	if c.Modelled {
 		settings.Costs = modelled{c}
 	}

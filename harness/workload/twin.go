@@ -404,6 +404,7 @@ func Cluster(c *config.Cluster) (traces.Header, Conf, error) {
 			return h, Conf{}, fmt.Errorf("cluster %s: machines.queues: %w", c.Name, err)
 		}
 		f.AddTo(h.Settings)
+		h.Settings["yarn.scheduler.minimum-allocation-mb"] = "128" // as of an emulated cluster and a lab
 	}
 	return h, Conf{TaskBytes: int64(m.Container), BlockBytes: int64(m.BlockSize), Replication: m.Replication, CachedReplicas: 1}, nil
 }

@@ -29,6 +29,8 @@ type Settings struct {
 	KeepReads bool
 	// Preempts says that the model takes containers from jobs. What YARN took when they ran is then not repeated.
 	Preempts bool
+	// Masters says that the model decides where ApplicationMasters start, also those of which no node is known.
+	Masters bool
 	// Costs, if not nil, sets what tasks take in place of the recorded durations.
 	// Tasks then have none of their recorded failures and speculative attempts.
 	Costs Costs
@@ -162,7 +164,7 @@ func Cleared(list []sim.Work, n int) []sim.Work {
 // result am, for the ApplicationMaster, is zero if ApplicationMasters take no room on
 // workers.
 func (m *Source) sizes(j *Job) (forMap, forReduce, am state.Resource) {
-	if m.workers[j.AMNode] && j.AMMemoryBytes > 0 {
+	if j.AMMemoryBytes > 0 && (m.workers[j.AMNode] || j.AMNode == "" && m.Masters) {
 		am = sizeOf(j.AMMemoryBytes, 1)
 	}
 	return sizeOf(j.MapMemoryBytes, j.MapVCores), sizeOf(j.ReduceMemoryBytes, j.ReduceVCores), am
