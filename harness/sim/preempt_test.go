@@ -99,3 +99,33 @@ func TestPreemption(t *testing.T) {
 		})
 	}
 }
+
+// TestPreemptionForEver: two queues have half of a cluster each that runs one container. Whoever has it uses twice what
+// is guaranteed and loses it after 18 s, a map takes 50 s, and none of the queues comes before the other.
+func TestPreemptionForEver(t *testing.T) {
+	const p = "yarn.resourcemanager.monitor.capacity.preemption."
+	for keys, want := range map[string]string{
+		"":                                   "taken from jobs of a since a task last succeeded, for jobs of a, b;",
+		p + "max_wait_before_kill=60000":     "",
+		p + "max_ignored_over_capacity=1":    "",
+		p + "total_preemption_per_round=0.9": "",
+		"root.a.disable_preemption=true":     "",
+	} {
+		m := must(sched.New("capacity", sched.Params{"queues": "root.queues=a,b\nroot.a.capacity=50\nroot.a.user-limit-factor=2\nroot.b.capacity=50\nroot.b.user-limit-factor=2\n" +
+			"yarn.resourcemanager.scheduler.monitor.enable=true\n" + p + "natural_termination_factor=1\n" + p + "total_preemption_per_round=1\n" + keys}))
+		size := state.Resource{MemoryMB: 1024, VCores: 1}
+		c := &Config{Model: m, Costs: NoCosts(), MinAllocation: size}
+		c.Cluster.Nodes = []Node{{Name: "n", Rack: "r", Capacity: size}}
+		var list []Job
+		for _, queue := range []string{"a", "b"} {
+			list = append(list, Job{
+				JobSpec: state.JobSpec{Name: queue, User: queue, Queue: queue, Maps: 1, MapSize: size, ReduceSize: size}, MapWork: []Work{{FixedMs: 50_000}},
+			})
+		}
+		c.Source = &Jobs{List: list}
+		_, err := Run(c)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v, want %q", keys, err, want)
+		}
+	}
+}

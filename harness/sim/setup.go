@@ -23,8 +23,9 @@ func (s *Sim) begin(c *Config, r *Result) error {
 	if s.load != nil {
 		s.clocks.each[clockLoad].periodMs, s.clocks.each[clockSample].periodMs = loadPeriodMs, s.SampleMs
 	}
-	if s.preempter, _ = sched.As[sched.Preempter](s.Model); s.preempter != nil && s.Actuator == Native {
-		s.clocks.each[clockPreempt].periodMs = s.preempter.PreemptMs()
+	s.preemption = preemption{}
+	if s.preemption.by, _ = sched.As[sched.Preempter](s.Model); s.preemption.by != nil && s.Actuator == Native {
+		s.clocks.each[clockPreempt].periodMs = s.preemption.by.PreemptMs()
 	}
 	s.caches.begin(s.state, s.Cluster.Nodes, s.CacheReads)
 	s.splits.begin(&s.Config, s.state)

@@ -79,8 +79,8 @@ type Sim struct {
 	containers  containers
 	speculation speculation
 	offers      sched.Offers
-	process     sched.Process             // nil: the model is none
-	preempter   sched.Preempter           // nil: the model is none
+	process     sched.Process // nil: the model is none
+	preemption  preemption
 	carry       func(sched.Decision) bool // containers.carryOut
 	starvedTo   int64                     // up to when Result.StarvedMs counts
 }
@@ -103,6 +103,9 @@ func (s *Sim) Run(c *Config, r *Result) (err error) {
 		}
 		if err := s.step(); err != nil {
 			return err
+		}
+		if s.preemption.endless != nil {
+			return s.preemption.endless
 		}
 		if s.process != nil && s.process.Failed() != nil {
 			return s.process.Failed()
