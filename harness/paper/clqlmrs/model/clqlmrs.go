@@ -84,10 +84,7 @@ import (
 // that WouldBind returns. A job whose splits were rewritten by the plan
 // follows the plan.
 type cacheLearner struct {
-	rule    qlearn.Rule
-	seed    uint64
-	pairs   int     // largest number of pairs (map, node) in a job's own Q-table; a larger job uses the Q-table over locality classes
-	retrain float64 // a job is trained again when the cached copies of this share of its maps have changed
+	settings
 
 	classes         *qlearn.Table // the Q-table over locality classes, shared by all jobs; nil: not trained yet
 	classesTraining *sched.Training
@@ -148,87 +145,25 @@ var Info = sched.Info{
 	Use:     sched.ForLocality,
 	Summary: "places maps where a table learnt before the job starts says cache hits pay most",
 	Source:  "Ghazali et al., CLQLMRS, J. Cloud Computing 11:45 (2022)",
-	Params: []sched.Param{
-		{
-			Name:    "update",
-			Type:    sched.Choice,
-			Default: "sarsa",
-			Choices: []string{"sarsa", "q"},
-			Doc:     "towards the next action that is taken (the paper's formula), or the best (its title)",
-		},
-		{
-			Name:    "reward",
-			Type:    sched.Choice,
-			Default: "step",
-			Choices: []string{"step", "cumulative"},
-			Doc:     "weight of the class (ours), or that times the episode's maps of the class (as the paper prints)",
-		},
-		{
-			Name:    "table",
-			Type:    sched.Choice,
-			Default: "task",
-			Choices: []string{"task", "class"},
-			Doc:     "of actions: a map and a node (the paper), or their class (ours), which any job can use",
-		},
-		{
-			Name:    "episode",
-			Type:    sched.Choice,
-			Default: "job",
-			Choices: []string{"job", "wave"},
-			Doc:     "ends when no map is left (ours), or when no slot is free (as the paper prints)",
-		},
-		{Name: "alpha", Type: sched.Float, Default: "0.1", Unit: "share", Max: 1, Doc: "learning rate"},
-		{Name: "gamma", Type: sched.Float, Default: "0.95", Unit: "share", Max: 1, Doc: "discount of later rewards"},
-		{Name: "epsilon", Type: sched.Float, Default: "1", Unit: "share", Max: 1, Doc: "of random actions in training, at first"},
-		{Name: "decay", Type: sched.Float, Default: "0.999", Unit: "factor", Max: 1, Doc: "of epsilon, every so many episodes"},
-		{Name: "decayEvery", Type: sched.Int, Default: "10", Unit: "episodes", Min: 1, Doc: "between decays"},
-		{Name: "minEpsilon", Type: sched.Float, Default: "0.01", Unit: "share", Max: 1, Doc: "at which training ends; not in the paper"},
-		{
-			Name:    "episodes",
-			Type:    sched.Int,
-			Default: "50000",
-			Unit:    "episodes",
-			Min:     1,
-			Max:     1e7,
-			Doc:     "of training a job, at most; not in the paper",
-		},
-		{
-			Name:    "steps",
-			Type:    sched.Int,
-			Default: "12000000",
-			Unit:    "maps",
-			Min:     1,
-			Doc:     "placed in training a job, at most: large jobs have fewer episodes; not in the paper",
-		},
-		{
-			Name:    "pairs",
-			Type:    sched.Int,
-			Default: "1000000",
-			Unit:    "pairs",
-			Max:     1e8,
-			Doc:     "of map and node that a table may have, at 48 bytes; larger jobs go by class",
-		},
-		{
-			Name:    "retrain",
-			Type:    sched.Float,
-			Default: "0.1",
-			Unit:    "share of maps",
-			Doc:     "whose cached copies come or go before a job is trained anew",
-		},
-		{Name: "seed", Type: sched.Int, Default: "1", Doc: "of training's random numbers"},
-	},
+	Params:  sched.ParamsOf[settings](),
 	Build: func(a sched.Args) (sched.Model, error) {
-		return &cacheLearner{
-			rule: qlearn.Rule{
-				QLearning: a.Text("update") == "q", Cumulative: a.Text("reward") == "cumulative",
-				ByClass: a.Text("table") == "class", OneWave: a.Text("episode") == "wave",
-				Alpha: a.Float("alpha"), Gamma: a.Float("gamma"),
-				Epsilon: a.Float("epsilon"), Decay: a.Float("decay"), DecayEvery: int(a.Int("decayEvery")), MinEpsilon: a.Float("minEpsilon"),
-				Episodes: int(a.Int("episodes")), Steps: int(a.Int("steps")),
-			},
-			seed: uint64(a.Int("seed")), pairs: int(a.Int("pairs")), retrain: a.Float("retrain"),
-		}, nil
+		m := &cacheLearner{settings: sched.ValuesOf[settings](a)}
+		m.Rule.QLearning, m.Rule.Cumulative = m.Update == "q", m.Reward == "cumulative"
+		m.Rule.ByClass, m.Rule.OneWave = m.Table == "class", m.Episode == "wave"
+		return m, nil
 	},
+}
+
+// settings are the parameters.
+type settings struct {
+	Update  string `values:"sarsa,q" text:"towards the next action that is taken (the paper's formula), or the best (its title)"`
+	Reward  string `values:"step,cumulative" text:"weight of the class (ours), or that times the episode's maps of the class (as the paper prints)"`
+	Table   string `values:"task,class" text:"of actions: a map and a node (the paper), or their class (ours), which any job can use"`
+	Episode string `values:"job,wave" text:"ends when no map is left (ours), or when no slot is free (as the paper prints)"`
+	qlearn.Rule
+	Pairs   int64   `default:"1000000" unit:"pairs" max:"1e8" text:"of map and node that a table may have, at 48 bytes; larger jobs go by class"`
+	Retrain float64 `default:"0.1" unit:"share of maps" text:"whose cached copies come or go before a job is trained anew"`
+	Seed    uint64  `default:"1" text:"of training's random numbers"`
 }
 
 func (m *cacheLearner) Name() string { return "clqlmrs" }

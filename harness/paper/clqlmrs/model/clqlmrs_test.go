@@ -104,7 +104,7 @@ func mustNew(tb testing.TB, name string, p sched.Params) sched.Model {
 // TestDefaultsArePapers has the model's defaults be the paper's rule.
 func TestDefaultsArePapers(t *testing.T) {
 	want := qlearn.Rule{Alpha: 0.1, Gamma: 0.95, Epsilon: 1, Decay: 0.999, DecayEvery: 10, Episodes: 50_000, MinEpsilon: 0.01, Steps: 12_000_000}
-	if got := mustNew(t, "clqlmrs", nil).(*cacheLearner).rule; got != want {
+	if got := mustNew(t, "clqlmrs", nil).(*cacheLearner).Rule; got != want {
 		t.Errorf("by default %+v, want %+v", got, want)
 	}
 }

@@ -88,7 +88,7 @@ func (m *cacheLearner) Load(data []byte) error {
 	}
 	var classes shelved
 	if len(k.Classes) > 0 {
-		byClass := m.rule
+		byClass := m.Rule
 		byClass.ByClass = true
 		var err error
 		if classes, err = readShelved(&qlearn.Layout{}, byClass, k.Classes); err != nil {
@@ -100,7 +100,7 @@ func (m *cacheLearner) Load(data []byte) error {
 		layout, err := qlearn.ReadLayout(j.Layout)
 		var x shelved
 		if err == nil {
-			x, err = readShelved(layout, m.rule, j.Table)
+			x, err = readShelved(layout, m.Rule, j.Table)
 		}
 		if err != nil {
 			return fmt.Errorf("table %d: %w", i+1, err)

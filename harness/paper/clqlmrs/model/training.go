@@ -33,20 +33,20 @@ func (m *cacheLearner) outdated(v *state.View, id state.JobID, l *lesson) bool {
 			return true
 		}
 	}
-	return float64(v.InputChanges(id)-l.inputChanges) > float64(m.retrain*float64(v.Tasks(id, state.Map)))
+	return float64(v.InputChanges(id)-l.inputChanges) > float64(m.Retrain*float64(v.Tasks(id, state.Map)))
 }
 
 // tooLarge reports whether the job has too many pairs of map and node for a
 // Q-table of its own. Such a job shares the Q-table over locality classes, and
 // PlanJob makes no plan for it.
 func (m *cacheLearner) tooLarge(v *state.View, id state.JobID) bool {
-	return int64(v.Tasks(id, state.Map))*int64(v.Nodes()) > int64(m.pairs)
+	return int64(v.Tasks(id, state.Map))*int64(v.Nodes()) > m.Pairs
 }
 
 // byClass reports whether the Q-table over locality classes, shared by all
 // jobs, decides for this job.
 func (m *cacheLearner) byClass(v *state.View, id state.JobID) bool {
-	return m.rule.ByClass || m.tooLarge(v, id)
+	return m.Rule.ByClass || m.tooLarge(v, id)
 }
 
 // Study prepares the training of a job's Q-table. The Q-table over locality classes,
@@ -60,7 +60,7 @@ func (m *cacheLearner) Study(v *state.View, id state.JobID) (sched.Study, error)
 
 func (m *cacheLearner) study(v *state.View, id state.JobID) sched.Study {
 	l := &lesson{inputChanges: v.InputChanges(id), state: qlearn.NoLocality}
-	rule, seed := m.rule, m.seed
+	rule, seed := m.Rule, m.Seed
 	keep := func() {
 		for i, old := range m.jobs {
 			if old != nil && v.Ended(state.JobID(i)) {
@@ -133,7 +133,7 @@ func (r *recorder) after(e qlearn.Episode) bool {
 // Training returns the record of the job's training. If the shared Q-table
 // over locality classes decides for the job, it returns that table's record.
 func (m *cacheLearner) Training(job state.JobID) *sched.Training {
-	if job == state.None || m.rule.ByClass {
+	if job == state.None || m.Rule.ByClass {
 		return m.classesTraining
 	}
 	if l := *m.jobs.Of(job); l != nil {
@@ -154,22 +154,22 @@ func (m *cacheLearner) Follow(v *state.View, job state.JobID, episodes []int) ([
 	layout := qlearn.NewLayout(v, job)
 	counts := slices.Compact(slices.Sorted(slices.Values(episodes)))
 	lessons := make([]sched.Lesson, 0, len(counts))
-	longest, r := m.rule, recorder{}
+	longest, r := m.Rule, recorder{}
 	longest.Episodes = counts[len(counts)-1]
 	keep := func(t *qlearn.Table) {
 		as := *m
-		as.rule.Episodes = counts[len(lessons)]
+		as.Rule.Episodes = counts[len(lessons)]
 		l := sched.Lesson{Fingerprint: as.Fingerprint(v, job), Training: r.Training}
 		l.Learnt = seal(m.Name(), as.params(), t.Append(appendTraining(nil, &sched.Training{Epsilon: r.Epsilon, Assignments: r.Assignments})))
 		lessons = append(lessons, l)
 	}
 	ends := func() int {
-		rule := m.rule
+		rule := m.Rule
 		rule.Episodes = counts[len(lessons)]
 		return rule.EpisodesFor(layout)
 	}
 	next := ends()
-	table := qlearn.Train(layout, longest, m.seed, func(e qlearn.Episode) bool {
+	table := qlearn.Train(layout, longest, m.Seed, func(e qlearn.Episode) bool {
 		r.after(e)
 		for len(lessons) < len(counts) && e.Number == next {
 			if keep(e.Table); len(lessons) < len(counts) {
@@ -188,7 +188,7 @@ func (m *cacheLearner) Follow(v *state.View, job state.JobID, episodes []int) ([
 // own Q-table, the locality of each map on each node.
 func (m *cacheLearner) Fingerprint(v *state.View, job state.JobID) string {
 	h := fnv.New64a()
-	fmt.Fprintf(h, "clqlmrs %s seed %d", m.params(), m.seed)
+	fmt.Fprintf(h, "clqlmrs %s seed %d", m.params(), m.Seed)
 	if !m.byClass(v, job) {
 		fmt.Fprintf(h, " layout %d", qlearn.NewLayout(v, job).Digest())
 	}
@@ -197,13 +197,13 @@ func (m *cacheLearner) Fingerprint(v *state.View, job state.JobID) string {
 
 // params returns, as text, all settings that a Q-table depends on, except the
 // seed and the places of blocks and caches.
-func (m *cacheLearner) params() string { return fmt.Sprintf("%+v", m.rule) }
+func (m *cacheLearner) params() string { return fmt.Sprintf("%+v", m.Rule) }
 
 // SaveJob returns the Q-table that decides for the job, with the record of its
 // training, as bytes.
 func (m *cacheLearner) SaveJob(v *state.View, job state.JobID) ([]byte, error) {
 	table, training := m.classes, m.classesTraining
-	if !m.rule.ByClass {
+	if !m.Rule.ByClass {
 		if err := m.hasTable(v, job); err != nil {
 			return nil, fmt.Errorf("save clqlmrs: %w", err)
 		}
@@ -225,17 +225,17 @@ func (m *cacheLearner) LoadJob(v *state.View, job state.JobID, data []byte) erro
 	if err != nil {
 		return fmt.Errorf("load clqlmrs: %w", err)
 	}
-	if m.rule.ByClass {
+	if m.Rule.ByClass {
 		m.classes, m.classesTraining = table, training
 		return nil
 	}
-	*m.jobs.Of(job) = &lesson{table: table, training: training, seed: m.seed, inputChanges: v.InputChanges(job), state: qlearn.NoLocality}
+	*m.jobs.Of(job) = &lesson{table: table, training: training, seed: m.Seed, inputChanges: v.InputChanges(job), state: qlearn.NoLocality}
 	return nil
 }
 
 func (m *cacheLearner) load(v *state.View, job state.JobID, data []byte) (*qlearn.Table, *sched.Training, error) {
 	layout := &qlearn.Layout{}
-	if !m.rule.ByClass {
+	if !m.Rule.ByClass {
 		if err := m.hasTable(v, job); err != nil {
 			return nil, nil, err
 		}
@@ -249,7 +249,7 @@ func (m *cacheLearner) load(v *state.View, job state.JobID, data []byte) (*qlear
 	if err != nil {
 		return nil, nil, err
 	}
-	table, err := qlearn.Read(layout, m.rule, rest)
+	table, err := qlearn.Read(layout, m.Rule, rest)
 	return table, training, err
 }
 
@@ -260,7 +260,7 @@ func (m *cacheLearner) hasTable(v *state.View, job state.JobID) error {
 	case job < 0 || int(job) >= v.Jobs() || v.Ended(job):
 		return fmt.Errorf("job %d: no such job, or it has ended", job)
 	case m.tooLarge(v, job):
-		return fmt.Errorf("job %q has more than %d pairs of map and node, so the table of classes decides for it", v.JobName(job), m.pairs)
+		return fmt.Errorf("job %q has more than %d pairs of map and node, so the table of classes decides for it", v.JobName(job), m.Pairs)
 	}
 	return nil
 }

@@ -27,9 +27,9 @@ type bayes struct {
 
 // bayesRule has what the paper does not print of the classifier.
 type bayesRule struct {
-	unseen string // likelihood of a value that a class has not seen: zero, one (1/total) or addOne
-	label  string // good if its product is: larger, or above margin (0.9) of the other, or log (1/e of it)
-	tieBad bool   // label of two equal products
+	Label  string `values:"larger,margin,log" text:"good if its product is the larger; or above 0.9 of the other (the code), or 1/e"`
+	Tie    string `values:"good,bad" text:"class of equal products"`
+	Unseen string `values:"addOne,one,zero" text:"likelihood of a value that was not seen: one more of each, 1/total (the code), or 0"`
 }
 
 func newBayes(rule bayesRule) *bayes {
@@ -72,9 +72,9 @@ func (b *bayes) product(x vector, c class) float64 {
 // has so many kinds of values.
 func (b *bayes) likelihood(n, total, kinds int64) float64 {
 	switch {
-	case b.rule.unseen == "addOne":
+	case b.rule.Unseen == "addOne":
 		return float64(n+1) / float64(total+kinds)
-	case n == 0 && b.rule.unseen == "one":
+	case n == 0 && b.rule.Unseen == "one":
 		return 1 / float64(total)
 	}
 	return float64(n) / float64(total)
@@ -87,8 +87,8 @@ func (b *bayes) classify(x vector) (pGood, pBad float64, c class) {
 }
 
 func (r *bayesRule) of(pGood, pBad float64) class {
-	isBad := pGood < pBad || r.tieBad && pGood == pBad
-	switch r.label {
+	isBad := pGood < pBad || r.Tie == "bad" && pGood == pBad
+	switch r.Label {
 	case "margin":
 		isBad = pBad > 0 && pGood/pBad < 0.9
 	case "log":

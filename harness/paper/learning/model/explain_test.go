@@ -48,7 +48,7 @@ func TestDecisionsSayWhy(t *testing.T) {
 			}
 		}
 	}
-	l := &learner{bayes: newBayes(bayesRule{unseen: "one"}), last: vector{jobCPU: 5, load: 45}}
+	l := &learner{bayes: newBayes(bayesRule{Unseen: "one"}), last: vector{jobCPU: 5, load: 45}}
 	for range 2 {
 		l.bayes.train(vector{jobCPU: 5, load: 20}, good, 1)
 		l.bayes.train(vector{jobCPU: 5, load: 30}, good, 1)

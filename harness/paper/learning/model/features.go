@@ -48,7 +48,7 @@ type sample struct {
 }
 
 func (m *learner) sampleOf(v *state.View, n state.NodeID, s *traces.NodeSample) sample {
-	x := sample{cpus: cmp.Or(m.cpus, float64(v.Capacity(n).VCores))}
+	x := sample{cpus: cmp.Or(m.Cpus, float64(v.Capacity(n).VCores))}
 	if s != nil { // what was not measured is -1, and counts as 0
 		x.load1, x.memoryBytes, x.userCores = math.Max(s.Load1, 0), max(s.MemoryUsedBytes, 0), math.Max(s.CPUUser, 0)
 		x.diskBytes = math.Max(s.DiskReadBytesPerSec, 0) + math.Max(s.DiskWriteBytesPerSec, 0)
@@ -59,21 +59,21 @@ func (m *learner) sampleOf(v *state.View, n state.NodeID, s *traces.NodeSample) 
 
 // binOf returns the load average in bins: ceil(bins·load).
 func (m *learner) binOf(load1 float64) int32 {
-	return int32(math.Ceil(math.Min(float64(m.bins*load1), 1e9)))
+	return int32(math.Ceil(math.Min(float64(m.Bins*load1), 1e9)))
 }
 
 // overloaded reports whether a node is overloaded if its limits are multiplied by x.
 // The load average counts in bins, as the classifier sees it.
 func (m *learner) overloaded(s *sample, x float64) bool {
-	byLoad := float64(m.binOf(s.load1)) > float64(x*m.target*s.cpus*m.bins)
-	if m.overload == "load" {
+	byLoad := float64(m.binOf(s.load1)) > float64(x*m.Target*s.cpus*m.Bins)
+	if m.Overload == "load" {
 		return byLoad
 	}
 	over := []bool{
-		byLoad, s.userCores > x*m.userLimit*s.cpus,
-		s.diskBytes > x*m.diskLimit*1e6, s.netBytes > x*m.netLimit*1e6,
+		byLoad, s.userCores > x*m.UserLimit*s.cpus,
+		s.diskBytes > x*m.DiskLimit*1e6, s.netBytes > x*m.NetLimit*1e6,
 	}
-	if m.overload == "any" {
+	if m.Overload == "any" {
 		return slices.Contains(over, true)
 	}
 	return !slices.Contains(over, false)

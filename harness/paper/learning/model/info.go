@@ -2,7 +2,6 @@ package model
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -10,97 +9,56 @@ import (
 	"heddle/harness/sim/draw"
 )
 
-func choice(name, doc, def string, more ...string) sched.Param {
-	return sched.Param{Name: name, Type: sched.Choice, Default: def, Choices: append([]string{def}, more...), Doc: doc}
-}
-
 // Info describes the model learning. Its defaults are as the paper prints them.
 var Info = sched.Info{
 	Name:    "learning",
 	Use:     sched.ForLoad,
 	Summary: "starts a task where a classifier, learning from the nodes' load, says that the node will not be overloaded",
 	Source:  "Dhok, Varma, Using Pattern Classification for Task Assignment in MapReduce; code learnsched, Dec 2009",
-	Params: []sched.Param{
-		{Name: "target", Type: sched.Float, Default: "1", Unit: "load a CPU", Min: 0.01, Max: 100, Doc: "above which a node is overloaded"},
-		choice("classifier", "bayes (the paper), or a perceptron as printed or as coded", "bayes", "perceptron", "perceptronCoded"),
-		choice("trainOn", "judged decisions to learn from: those that assigned a task, or all (the code)", "assignments", "all"),
-		choice("escape", "whether a task starts on an empty node although all are bad (the code)", "none", "forced"),
-		{
-			Name:    "gate",
-			Type:    sched.Float,
-			Default: "0",
-			Unit:    "of the limit",
-			Max:     10,
-			Doc:     "at which a node gets nothing; 0: no gate; 1: the code's",
-		},
-		choice("label", "good if its product is the larger; or above 0.9 of the other (the code), or 1/e", "larger", "margin", "log"),
-		choice("tie", "class of equal products", "good", "bad"),
-		{Name: "boost", Type: sched.Int, Default: "1", Unit: "samples", Min: 1, Max: 1000, Doc: "that a good judgement counts; the code: 2"},
-		choice("unseen", "likelihood of a value that was not seen: one more of each, 1/total (the code), or 0", "addOne", "one", "zero"),
-		choice("score", "probability in the expected utility: the product, or divided by the sum of both", "product", "posterior"),
-		choice("start", "what to do before anything is learnt", "accept", "refuse"),
-		{Name: "judgeAfter", Type: sched.Int, Default: "1", Unit: "periods", Min: 1, Max: 1000, Doc: "after which a decision is judged"},
-		{Name: "cap", Type: sched.Int, Default: "0", Unit: "samples", Doc: "after which nothing more is learnt; 0: none; the code: 10000"},
-		{Name: "bins", Type: sched.Float, Default: "10", Unit: "a load of 1", Min: 0.1, Max: 1000, Doc: "of the load average"},
-		choice("choose", "among the good candidates, or all (the code)", "good", "all"),
-		choice("mapsUntil", "until when a job's maps have a utility: the last has started, or has ended (the code)", "started", "ended"),
-		choice("tieKind", "of a job's map and reduce with equal utility", "reduce", "map"),
-		choice("utility", "of a task", "constant", "fifo", "sjf", "fair", "priority", "deadline", "revenue", "dedicated", "budget"),
-		{Name: "budgets", Type: sched.Table, Doc: "of pools, as pool=100,*=50, with utility=budget: each task costs its job's price, or 1"},
-		{Name: "shares", Type: sched.Table, Doc: "of the cluster promised to pools, as pool=0.3,*=0.1, with utility=dedicated"},
-		choice("deficit", "utility of a pool below its share", "inverse", "proportional"),
-		choice("overload", "load average; or any or all of load, user CPU, disk, network", "load", "any", "all"),
-		{Name: "userLimit", Type: sched.Float, Default: "0.95", Unit: "of the CPUs", Max: 1, Doc: "of user time, for overload any and all"},
-		{Name: "diskLimit", Type: sched.Float, Default: "15", Unit: "MB/s", Max: 1e6, Doc: "read and written, for overload any and all"},
-		{Name: "netLimit", Type: sched.Float, Default: "25", Unit: "MB/s", Max: 1e6, Doc: "received and sent, for overload any and all"},
-		{Name: "cpus", Type: sched.Float, Default: "0", Unit: "CPUs", Max: 1e4, Doc: "of a node; 0: the cores of its containers"},
-		{
-			Name:    "period",
-			Type:    sched.Duration,
-			Default: "5s",
-			Min:     float64(time.Millisecond),
-			Max:     float64(time.Hour),
-			Doc:     "between two decisions for a node",
-		},
-		{Name: "bias", Type: sched.Float, Default: "0.2", Max: 100, Doc: "of the perceptron; the paper does not give it"},
-	},
-	Build: build,
+	Params:  sched.ParamsOf[settings](),
+	Build:   build,
+}
+
+// scale says when a node is overloaded, and how often it is decided for.
+type scale struct {
+	Target float64       `default:"1" unit:"load a CPU" min:"0.01" max:"100" text:"above which a node is overloaded"`
+	Bins   float64       `default:"10" unit:"a load of 1" min:"0.1" max:"1000" text:"of the load average"`
+	Cpus   float64       `unit:"CPUs" max:"1e4" text:"of a node; 0: the cores of its containers"`
+	Period time.Duration `default:"5s" min:"1e6" max:"3.6e12" text:"between two decisions for a node"`
+}
+
+// settings are the parameters of the model learning.
+type settings struct {
+	scale
+	Classifier string  `values:"bayes,perceptron,perceptronCoded" text:"bayes (the paper), or a perceptron as printed or as coded"`
+	TrainOn    string  `values:"assignments,all" text:"judged decisions to learn from: those that assigned a task, or all (the code)"`
+	Escape     string  `values:"none,forced" text:"whether a task starts on an empty node although all are bad (the code)"`
+	Gate       float64 `unit:"of the limit" max:"10" text:"at which a node gets nothing; 0: no gate; 1: the code's"`
+	bayesRule
+	Boost      int64              `default:"1" unit:"samples" min:"1" max:"1000" text:"that a good judgement counts; the code: 2"`
+	Score      string             `values:"product,posterior" text:"probability in the expected utility: the product, or divided by the sum of both"`
+	Start      string             `values:"accept,refuse" text:"what to do before anything is learnt"`
+	JudgeAfter int64              `default:"1" unit:"periods" min:"1" max:"1000" text:"after which a decision is judged"`
+	Cap        int64              `unit:"samples" text:"after which nothing more is learnt; 0: none; the code: 10000"`
+	Choose     string             `values:"good,all" text:"among the good candidates, or all (the code)"`
+	MapsUntil  string             `values:"started,ended" text:"until when a job's maps have a utility: the last has started, or has ended (the code)"`
+	TieKind    string             `values:"reduce,map" text:"of a job's map and reduce with equal utility"`
+	Utility    string             `values:"constant,fifo,sjf,fair,priority,deadline,revenue,dedicated,budget" text:"of a task"`
+	Budgets    map[string]float64 `text:"of pools, as pool=100,*=50, with utility=budget: each task costs its job's price, or 1"`
+	Shares     map[string]float64 `text:"of the cluster promised to pools, as pool=0.3,*=0.1, with utility=dedicated"`
+	Deficit    string             `values:"inverse,proportional" text:"utility of a pool below its share"`
+	Overload   string             `values:"load,any,all" text:"load average; or any or all of load, user CPU, disk, network"`
+	UserLimit  float64            `default:"0.95" unit:"of the CPUs" max:"1" text:"of user time, for overload any and all"`
+	DiskLimit  float64            `default:"15" unit:"MB/s" max:"1e6" text:"read and written, for overload any and all"`
+	NetLimit   float64            `default:"25" unit:"MB/s" max:"1e6" text:"received and sent, for overload any and all"`
+	Bias       float64            `default:"0.2" max:"100" text:"of the perceptron; the paper does not give it"`
 }
 
 func build(a sched.Args) (sched.Model, error) {
-	m := &learner{
-		classifier: a.Text("classifier"),
-		escape:     a.Text("escape"),
-		utility:    a.Text("utility"),
-		overload:   a.Text("overload"),
-		choose:     a.Text("choose"),
-		mapsUntil:  a.Text("mapsUntil"),
-		periodMs:   a.Int("period") / 1e6,
-		judgeAfter: int(a.Int("judgeAfter")),
-		target:     a.Float("target"),
-		cpus:       a.Float("cpus"),
-		bins:       a.Float("bins"),
-		gate:       a.Float("gate"),
-		userLimit:  a.Float("userLimit"),
-		diskLimit:  a.Float("diskLimit"),
-		netLimit:   a.Float("netLimit"),
-		weights: [2]int64{
-			bad:  1,
-			good: a.Int("boost"),
-		},
-		most:          a.Int("cap"),
-		refuseFirst:   a.Text("start") == "refuse",
-		posterior:     a.Text("score") == "posterior",
-		learnRefusals: a.Text("trainOn") == "all",
-		tieMap:        a.Text("tieKind") == "map",
-		shares:        a.Table("shares"),
-		budgets:       a.Table("budgets"),
-		spent:         map[string]float64{},
-		proportional:  a.Text("deficit") == "proportional",
-		bayes:         newBayes(bayesRule{unseen: a.Text("unseen"), label: a.Text("label"), tieBad: a.Text("tie") == "bad"}),
-	}
-	if m.classifier != "bayes" {
-		m.perceptron = &perceptron{coded: m.classifier == "perceptronCoded", bias: a.Float("bias")}
+	m := &learner{settings: sched.ValuesOf[settings](a), spent: map[string]float64{}}
+	m.bayes = newBayes(m.bayesRule)
+	if m.Classifier != "bayes" {
+		m.perceptron = &perceptron{coded: m.Classifier == "perceptronCoded", bias: m.Bias}
 	}
 	return sched.PerNode{NodeModel: kept{m}}, nil
 }
@@ -112,24 +70,22 @@ var RuleInfo = sched.Info{
 	Use:     sched.ForControl,
 	Summary: "starts a task on a node at every beat while its load is below a limit, and learns nothing",
 	Source:  "heddle: the gate in the code of the paper on pattern classification, alone",
-	Params: []sched.Param{
-		param("target"), param("bins"), param("cpus"), param("period"),
-		{Name: "gate", Type: sched.Float, Default: "1", Unit: "of the limit", Max: 10, Doc: "at which a node gets nothing; 0: no gate"},
-		{Name: "chance", Type: sched.Float, Default: "1", Max: 1, Doc: "of assigning a task at a beat"},
-		{Name: "seed", Type: sched.Int, Default: "1", Doc: "of chance"},
-	},
+	Params:  sched.ParamsOf[chances](),
 	Build: func(a sched.Args) (sched.Model, error) {
-		return sched.PerNode{NodeModel: loadRule{&learner{
-			classifier: "none", utility: "constant", overload: "load", choose: "good", mapsUntil: "started", judgeAfter: 1, weights: [2]int64{1, 1},
-			periodMs: a.Int("period") / 1e6, target: a.Float("target"), cpus: a.Float("cpus"), bins: a.Float("bins"), gate: a.Float("gate"),
-			chance: a.Float("chance"), key: draw.Key(a.Int("seed")), bayes: newBayes(bayesRule{}),
-		}}}, nil
+		c := sched.ValuesOf[chances](a)
+		return sched.PerNode{NodeModel: loadRule{&learner{settings: settings{
+			scale: c.scale, Gate: c.Gate, Classifier: "none", Utility: "constant", Overload: "load", Choose: "good", MapsUntil: "started",
+			JudgeAfter: 1, Boost: 1,
+		}, chance: c.Chance, key: draw.Key(c.Seed), bayes: newBayes(bayesRule{})}}}, nil
 	},
 }
 
-// param returns a parameter of the model learning.
-func param(name string) sched.Param {
-	return Info.Params[slices.IndexFunc(Info.Params, func(p sched.Param) bool { return p.Name == name })]
+// chances are the parameters of load-rule.
+type chances struct {
+	scale
+	Gate   float64 `default:"1" unit:"of the limit" max:"10" text:"at which a node gets nothing; 0: no gate"`
+	Chance float64 `default:"1" max:"1" text:"of assigning a task at a beat"`
+	Seed   int64   `default:"1" text:"of chance"`
 }
 
 // Explain returns the probabilities and the features of the last decision.
@@ -138,7 +94,7 @@ func (m *learner) Explain() string {
 	switch {
 	case m.perceptron != nil:
 		fmt.Fprintf(&text, "margin=%.4g", m.perceptron.margin(m.last))
-	case m.classifier != "none":
+	case m.Classifier != "none":
 		fmt.Fprintf(&text, "pGood=%.4g pBad=%.4g", m.bayes.product(m.last, good), m.bayes.product(m.last, bad))
 	}
 	for f, value := range m.last {

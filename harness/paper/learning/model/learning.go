@@ -41,16 +41,10 @@ import (
 // out. A job without hints has the most frequent ones, as the paper says. Samples of
 // 0:0:0:0 for beats without an assignment are the code's, with trainOn=all.
 type learner struct {
-	classifier, escape, utility, overload, choose, mapsUntil string // classifier none: good with a chance
-	periodMs                                                 int64
-	judgeAfter                                               int
-	target, cpus, bins, gate, chance                         float64
-	userLimit, diskLimit, netLimit                           float64
-	weights                                                  [2]int64 // samples that a judgement counts, by class
-	most                                                     int64
-	learnRefusals, refuseFirst, posterior, tieMap            bool
-	shares, budgets, spent                                   map[string]float64 // by pool
-	proportional, unlucky                                    bool
+	settings
+	spent   map[string]float64 // by pool
+	chance  float64            // with which the Classifier none says good
+	unlucky bool
 
 	bayes      *bayes
 	perceptron *perceptron
@@ -101,14 +95,14 @@ func (m *learner) Observe(v *state.View, e sched.Event) {
 		m.count(v.Hints(e.Job, state.Map))
 		m.count(v.Hints(e.Job, state.Reduce))
 	case sched.TaskStarted:
-		if m.utility == "budget" {
+		if m.Utility == "budget" {
 			m.spent[v.PoolName(v.Pool(e.Job))] += cmp.Or(v.Price(e.Job), 1)
 		}
 	case sched.NodeReported:
 		n := m.node(e.Node)
 		n.at = m.sampleOf(v, e.Node, e.Sample)
 		nowMs := v.Now() / 1e6
-		if n.beats > 0 && nowMs-n.lastMs < m.periodMs {
+		if n.beats > 0 && nowMs-n.lastMs < m.Period.Milliseconds() {
 			return
 		}
 		n.beats, n.lastMs, n.due = n.beats+1, nowMs, true
@@ -125,7 +119,7 @@ func (m *learner) node(id state.NodeID) *node {
 
 // judge judges the decision of the node that is old enough.
 func (m *learner) judge(n *node) {
-	if len(n.waiting) == 0 || n.waiting[0].beat+int64(m.judgeAfter) > n.beats {
+	if len(n.waiting) == 0 || n.waiting[0].beat+m.JudgeAfter > n.beats {
 		return
 	}
 	d := n.waiting[0]
@@ -135,7 +129,7 @@ func (m *learner) judge(n *node) {
 	if m.watch != nil {
 		m.watch(d.assign, over)
 	}
-	if d.assign || m.learnRefusals && !over {
+	if d.assign || m.TrainOn == "all" && !over {
 		m.train(d.x, classOf(over))
 	}
 	switch {
@@ -148,8 +142,11 @@ func (m *learner) judge(n *node) {
 }
 
 func (m *learner) train(x vector, c class) {
-	times := m.weights[c]
-	if m.most > 0 && m.samples > m.most {
+	times := int64(1)
+	if c == good {
+		times = m.Boost
+	}
+	if m.Cap > 0 && m.samples > m.Cap {
 		return
 	}
 	m.samples += times
@@ -166,14 +163,14 @@ func (m *learner) train(x vector, c class) {
 func (m *learner) dist(x vector) (dist float64, c class) {
 	const startSamples = 3
 	switch {
-	case m.classifier == "none":
+	case m.Classifier == "none":
 		if m.unlucky {
 			return -1, bad
 		}
 		return 1, good
-	case m.refuseFirst && m.goodSamples() == 0:
+	case m.Start == "refuse" && m.goodSamples() == 0:
 		return 0, bad
-	case !m.refuseFirst && m.samples <= startSamples:
+	case m.Start != "refuse" && m.samples <= startSamples:
 		return 1, good
 	case m.perceptron != nil:
 		d := m.perceptron.margin(x)
@@ -181,7 +178,7 @@ func (m *learner) dist(x vector) (dist float64, c class) {
 	}
 	pGood, pBad, c := m.bayes.classify(x)
 	dist = pGood
-	if m.posterior && pGood+pBad > 0 {
+	if m.Score == "posterior" && pGood+pBad > 0 {
 		dist = pGood / (pGood + pBad)
 	}
 	if c == bad {
@@ -215,7 +212,7 @@ func (m *learner) Choose(v *state.View, id state.NodeID) (sched.Pick, bool) {
 		return sched.Pick{}, false
 	}
 	n.due = false
-	if m.gate > 0 && m.overloaded(&n.at, m.gate) {
+	if m.Gate > 0 && m.overloaded(&n.at, m.Gate) {
 		return sched.Pick{}, false
 	}
 	m.unlucky = m.key.At(m.draws).Fraction() >= m.chance // once for all jobs
@@ -226,8 +223,8 @@ func (m *learner) Choose(v *state.View, id state.NodeID) (sched.Pick, bool) {
 		return sched.Pick{}, false
 	}
 	relaxed := !m.overloaded(&n.at, 1)
-	assign := best.c == good && (best.eu > 0 || m.choose == "good")
-	if !assign && best.eu < 0 && m.escape == "forced" && tasks == 0 {
+	assign := best.c == good && (best.eu > 0 || m.settings.Choose == "good")
+	if !assign && best.eu < 0 && m.Escape == "forced" && tasks == 0 {
 		assign = !m.overloaded(&n.at, 0.8) || n.falseRefused >= 3
 	}
 	m.last = best.x
@@ -247,13 +244,13 @@ func (m *learner) best(v *state.View, nodeX vector) (best candidate) {
 	for jobs := v.Active(); len(jobs) > 0; jobs = jobs[1:] {
 		var own candidate
 		for _, kind := range []state.Kind{state.Map, state.Reduce} {
-			if v.Tasks(jobs[0], kind) == 0 || m.choose == "good" && v.Waiting(jobs[0], kind) == 0 {
+			if v.Tasks(jobs[0], kind) == 0 || m.settings.Choose == "good" && v.Waiting(jobs[0], kind) == 0 {
 				continue
 			}
 			c := candidate{job: jobs[0], kind: kind, x: m.jobVector(nodeX, v.Hints(jobs[0], kind)), is: true}
 			dist, class := m.dist(c.x)
 			c.eu, c.c = m.utilityOf(v, jobs[0], kind)*dist, class
-			if m.better(&c, &own) || own.is && c.eu == own.eu && c.c == own.c && !m.tieMap {
+			if m.better(&c, &own) || own.is && c.eu == own.eu && c.c == own.c && m.TieKind != "map" {
 				own = c
 			}
 		}
@@ -269,7 +266,7 @@ func (m *learner) better(a, b *candidate) bool {
 	if !a.is || !b.is {
 		return a.is
 	}
-	if m.choose == "good" && a.c != b.c {
+	if m.settings.Choose == "good" && a.c != b.c {
 		return a.c == good
 	}
 	return a.eu > b.eu

@@ -56,27 +56,27 @@ func TestBayes(t *testing.T) {
 		{of(5, 20), "addOne", 2. / 3 * 3 / 7, 1. / 3 * 1 / 5, good}, // of 4 and of 2 samples, and 3 kinds of loads; 1 for what does not vary
 		{of(5, 99), "addOne", 2. / 3 * 1 / 7, 1. / 3 * 1 / 5, good}, // new to both: no tie
 	} {
-		b := taught(bayesRule{unseen: c.unseen, label: "larger"})
+		b := taught(bayesRule{Unseen: c.unseen, Label: "larger"})
 		pGood, pBad, class := b.classify(c.x)
 		if math.Abs(pGood-c.pGood) > 1e-12 || math.Abs(pBad-c.pBad) > 1e-12 || class != c.class {
 			t.Errorf("%v, unseen %s: %v, %v, class %d; want %v, %v, class %d", c.x, c.unseen, pGood, pBad, class, c.pGood, c.pBad, c.class)
 		}
 	}
 	for _, c := range []struct {
-		label  string
-		tieBad bool
-		ratio  float64
-		want   class
+		label string
+		tie   string
+		ratio float64
+		want  class
 	}{
-		{"larger", false, 1, good},
-		{"larger", true, 1, bad},
-		{"larger", false, .99, bad},
-		{"margin", false, .95, good},
-		{"margin", false, .85, bad},
-		{"log", false, .37, good},
-		{"log", false, .36, bad},
+		{"larger", "good", 1, good},
+		{"larger", "bad", 1, bad},
+		{"larger", "good", .99, bad},
+		{"margin", "good", .95, good},
+		{"margin", "good", .85, bad},
+		{"log", "good", .37, good},
+		{"log", "good", .36, bad},
 	} {
-		r := bayesRule{label: c.label, tieBad: c.tieBad}
+		r := bayesRule{Label: c.label, Tie: c.tie}
 		if got := r.of(c.ratio/4, 1./4); got != c.want {
 			t.Errorf("label %s, ratio %v: class %d, want %d", c.label, c.ratio, got, c.want)
 		}

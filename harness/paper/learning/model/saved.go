@@ -33,9 +33,9 @@ const mostValues, mostSamples = 100_000, 1 << 40
 // LearntFor is what a judgement depends on: the target, the rule of overload and the
 // features' units.
 func (m kept) LearntFor() string {
-	text := fmt.Sprintf("target=%g bins=%g classifier=%s overload=%s", m.target, m.bins, m.classifier, m.overload)
-	if m.overload != "load" {
-		text += fmt.Sprintf(" userLimit=%g diskLimit=%g netLimit=%g", m.userLimit, m.diskLimit, m.netLimit)
+	text := fmt.Sprintf("target=%g bins=%g classifier=%s overload=%s", m.Target, m.Bins, m.Classifier, m.Overload)
+	if m.Overload != "load" {
+		text += fmt.Sprintf(" userLimit=%g diskLimit=%g netLimit=%g", m.UserLimit, m.DiskLimit, m.NetLimit)
 	}
 	return text
 }
@@ -158,7 +158,7 @@ func (m *learner) row(f int, value int32) []string {
 	}
 	name := featureNames[f]
 	if f == load {
-		name += fmt.Sprintf(" (up to %g)", float64(value)/m.bins)
+		name += fmt.Sprintf(" (up to %g)", float64(value)/m.Bins)
 	}
 	return []string{
 		name,

@@ -14,14 +14,14 @@ const constant = 1000
 func (m *learner) utilityOf(v *state.View, job state.JobID, kind state.Kind) float64 {
 	maps := v.Tasks(job, state.Map)
 	mapsLeft := maps - v.Done(job, state.Map)
-	if m.mapsUntil == "started" && kind == state.Map {
+	if m.MapsUntil == "started" && kind == state.Map {
 		mapsLeft = v.Waiting(job, state.Map)
 	}
 	if kind == state.Map && mapsLeft == 0 || kind == state.Reduce && v.Done(job, state.Map) < maps {
 		return 0
 	}
 	ageMs := float64(v.Now()-v.Submitted(job)) / 1e6
-	switch m.utility {
+	switch m.Utility {
 	case "fifo":
 		return ageMs
 	case "sjf":
@@ -41,7 +41,7 @@ func (m *learner) utilityOf(v *state.View, job state.JobID, kind state.Kind) flo
 	case "dedicated":
 		return m.dedicated(v, job)
 	case "budget": // 0 once the balance is spent
-		if m.spent[v.PoolName(v.Pool(job))] >= m.of(m.budgets, v, job) {
+		if m.spent[v.PoolName(v.Pool(job))] >= m.of(m.Budgets, v, job) {
 			return 0
 		}
 	}
@@ -66,11 +66,11 @@ func (m *learner) dedicated(v *state.View, job state.JobID) float64 {
 			used += float64(v.Used(other).MemoryMB)
 		}
 	}
-	lacks := m.of(m.shares, v, job) - used/math.Max(float64(v.Total().MemoryMB), 1)
+	lacks := m.of(m.Shares, v, job) - used/math.Max(float64(v.Total().MemoryMB), 1)
 	switch {
 	case lacks <= 0:
 		return 0
-	case m.proportional:
+	case m.Deficit == "proportional":
 		return constant * lacks
 	}
 	return 1 / lacks

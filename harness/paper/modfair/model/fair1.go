@@ -61,12 +61,8 @@ import (
 // a heartbeat (assignmultiple false). Without slots, a node has as many as the
 // smallest containers it can hold.
 type fair1 struct {
-	minimum, maximum     [2]map[string]float64 // by kind of task: slots by name of pool
-	weights              map[string]float64
-	fifoInPool           bool
-	nodeDelay, rackDelay int64 // in ns; -1: by the number of nodes
-	interval             int64 // between updates, in ns
-	changed              *mechanisms
+	fair1Params
+	changed *mechanisms
 
 	beat       heartbeat
 	lastBeat   int64         // time of the last heartbeat of any node, in ns
@@ -113,32 +109,17 @@ type fairJob struct {
 	wasShared   bool        // at some time
 }
 
-var fair1Params = []sched.Param{
-	{Name: "minMaps", Type: sched.Table, Unit: "map slots", Doc: "that a pool is to have first, pool=slots,…; *: all pools not named"},
-	{Name: "minReduces", Type: sched.Table, Unit: "reduce slots", Doc: "that a pool is to have first, pool=slots,…"},
-	{Name: "maxMaps", Type: sched.Table, Unit: "map slots", Doc: "that a pool uses at most, pool=slots,…; not named: no limit"},
-	{Name: "maxReduces", Type: sched.Table, Unit: "reduce slots", Doc: "that a pool uses at most, pool=slots,…"},
-	{Name: "weights", Type: sched.Table, Min: 1e-6, Doc: "of pools, pool=weight,…; not named: 1"},
-	{Name: "inPool", Type: sched.Choice, Default: "fair", Choices: []string{"fair", "fifo"}, Doc: "order of the jobs in a pool"},
-	{
-		Name:    "nodeDelayMs",
-		Type:    sched.Int,
-		Default: "-1",
-		Unit:    "ms",
-		Min:     -1,
-		Max:     1e9,
-		Doc:     "that a job waits before its maps start off their node; -1: 1.5 heartbeats of max(300 ms, nodes · 10 ms)",
-	},
-	{
-		Name:    "rackDelayMs",
-		Type:    sched.Int,
-		Default: "-1",
-		Unit:    "ms",
-		Min:     -1,
-		Max:     1e9,
-		Doc:     "that it waits further before they start off their rack; -1: as nodeDelayMs",
-	},
-	{Name: "updateMs", Type: sched.Int, Default: "500", Unit: "ms", Min: 1, Max: 1e9, Doc: "between two counts of the pools' demand"},
+// fair1Params are the parameters.
+type fair1Params struct {
+	MinMaps     map[string]float64 `unit:"map slots" text:"that a pool is to have first, pool=slots,…; *: all pools not named"`
+	MinReduces  map[string]float64 `unit:"reduce slots" text:"that a pool is to have first, pool=slots,…"`
+	MaxMaps     map[string]float64 `unit:"map slots" text:"that a pool uses at most, pool=slots,…; not named: no limit"`
+	MaxReduces  map[string]float64 `unit:"reduce slots" text:"that a pool uses at most, pool=slots,…"`
+	Weights     map[string]float64 `min:"1e-6" text:"of pools, pool=weight,…; not named: 1"`
+	InPool      string             `values:"fair,fifo" text:"order of the jobs in a pool"`
+	NodeDelayMs int64              `default:"-1" unit:"ms" min:"-1" max:"1e9" text:"that a job waits before its maps start off their node; -1: 1.5 heartbeats of max(300 ms, nodes · 10 ms)"`
+	RackDelayMs int64              `default:"-1" unit:"ms" min:"-1" max:"1e9" text:"that it waits further before they start off their rack; -1: as nodeDelayMs"`
+	UpdateMs    int64              `default:"500" unit:"ms" min:"1" max:"1e9" text:"between two counts of the pools' demand"`
 }
 
 // Fair1Info describes the model fair1.
@@ -147,24 +128,10 @@ var Fair1Info = sched.Info{
 	Use:     sched.ForClusters,
 	Summary: "shares slots between pools and waits for locality, as the Fair Scheduler of Hadoop 1",
 	Source:  "Hadoop 1.2.1 FairScheduler",
-	Params:  fair1Params,
-	Build:   func(a sched.Args) (sched.Model, error) { return sched.PerNode{NodeModel: newFair1(a)}, nil },
-}
-
-func newFair1(a sched.Args) *fair1 {
-	const ms = 1e6
-	delay := func(name string) int64 {
-		if d := a.Int(name); d >= 0 {
-			return d * ms
-		}
-		return -1
-	}
-	return &fair1{
-		minimum: [2]map[string]float64{a.Table("minMaps"), a.Table("minReduces")},
-		maximum: [2]map[string]float64{a.Table("maxMaps"), a.Table("maxReduces")},
-		weights: a.Table("weights"), fifoInPool: a.Text("inPool") == "fifo",
-		nodeDelay: delay("nodeDelayMs"), rackDelay: delay("rackDelayMs"), interval: a.Int("updateMs") * ms,
-	}
+	Params:  sched.ParamsOf[fair1Params](),
+	Build: func(a sched.Args) (sched.Model, error) {
+		return sched.PerNode{NodeModel: &fair1{fair1Params: sched.ValuesOf[fair1Params](a)}}, nil
+	},
 }
 
 func (m *fair1) Name() string {
@@ -213,7 +180,8 @@ func (m *fair1) begin(v *state.View, n state.NodeID) {
 	}
 	if v.Now() >= m.nextUpdate || v.Jobs() > m.jobsSeen {
 		m.update(v)
-		m.nextUpdate, m.jobsSeen = (v.Now()/m.interval+1)*m.interval, v.Jobs()
+		interval := m.UpdateMs * 1e6
+		m.nextUpdate, m.jobsSeen = (v.Now()/interval+1)*interval, v.Jobs()
 	}
 }
 
@@ -277,7 +245,7 @@ func (m *fair1) chooseOf(v *state.View, n state.NodeID, k state.Kind) (sched.Pic
 			}
 		}
 	}
-	if m.changed != nil && m.changed.borrows {
+	if m.changed != nil && m.changed.borrows() {
 		for _, p := range pools {
 			if p.running[k] >= p.most[k] {
 				if t, ok := m.chooseFrom(v, n, k, p); ok {
@@ -325,7 +293,7 @@ func (m *fair1) chooseFrom(v *state.View, n state.NodeID, k state.Kind, p *pool)
 
 // poolWaits reports whether a pool waits for local maps, and not each of its jobs.
 func (m *fair1) poolWaits() bool {
-	return m.changed != nil && m.changed.has[m4] && m.changed.ofPool
+	return m.changed != nil && m.changed.has[m4] && m.changed.Owner == "pool"
 }
 
 // patienceOf returns what says at which level the job may start maps.
@@ -343,7 +311,7 @@ func (m *fair1) allowed(v *state.View, id state.JobID) state.Level {
 	}
 	node, any := m.delays(v)
 	rack := any
-	if m.changed == nil || !m.changed.sameStart {
+	if m.changed == nil || !m.changed.sameStart() {
 		any += node
 	}
 	j := m.patienceOf(v, id)
@@ -365,10 +333,10 @@ func (m *fair1) delays(v *state.View) (node, rack int64) {
 	const ms = int64(1e6)
 	beat := max(300*ms, int64(v.NodesUp())*10*ms)
 	automatic := min(15_000*ms, beat+beat/2)
-	if node = m.nodeDelay; node < 0 {
+	if node = m.NodeDelayMs * ms; node < 0 {
 		node = automatic
 	}
-	if rack = m.rackDelay; rack < 0 {
+	if rack = m.RackDelayMs * ms; rack < 0 {
 		rack = node
 	}
 	return node, rack

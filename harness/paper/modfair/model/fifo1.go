@@ -34,7 +34,7 @@ import (
 // Differs. Setup and cleanup tasks, blacklists and speculative attempts are left
 // out. Without slots, a node has as many as the smallest containers it can hold.
 type fifo1 struct {
-	pad float64
+	Pad float64 `default:"0.01" unit:"share" max:"1" text:"of the tasks of jobs, kept free for failures when the cluster is nearly full"`
 
 	beat   heartbeat
 	cap    [2]int32 // by kind of task: how many tasks the node may run in this heartbeat
@@ -48,18 +48,10 @@ var FIFO1Info = sched.Info{
 	Use:     sched.ForClusters,
 	Summary: "serves jobs in the order they came, on map slots and reduce slots, as Hadoop 1 does by default",
 	Source:  "Hadoop 1.2.1 JobQueueTaskScheduler",
-	Params: []sched.Param{
-		{
-			Name:    "pad",
-			Type:    sched.Float,
-			Default: "0.01",
-			Unit:    "share",
-			Max:     1,
-			Doc:     "of the tasks of jobs, kept free for failures when the cluster is nearly full",
-		},
-	},
+	Params:  sched.ParamsOf[fifo1](),
 	Build: func(a sched.Args) (sched.Model, error) {
-		return sched.PerNode{NodeModel: &fifo1{pad: a.Float("pad")}}, nil
+		m := sched.ValuesOf[fifo1](a)
+		return sched.PerNode{NodeModel: &m}, nil
 	},
 }
 
@@ -106,7 +98,7 @@ func (m *fifo1) nearlyFull(v *state.View, n state.NodeID, k state.Kind, all, tak
 		needed += float64(v.Tasks(id, k))
 		padding := int64(0)
 		if v.NodesUp() > smallCluster {
-			padding = min(int64(v.Slots(n, k)), int64(needed*m.pad))
+			padding = min(int64(v.Slots(n, k)), int64(needed*m.Pad))
 		}
 		if taken+padding >= all {
 			return true

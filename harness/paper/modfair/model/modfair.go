@@ -5,6 +5,7 @@ package model
 
 import (
 	"math/rand/v2"
+	"slices"
 
 	"heddle/harness/sched"
 	"heddle/harness/state"
@@ -80,30 +81,9 @@ import (
 type mechanisms struct {
 	has [mechanismCount]bool
 
-	// m1
-	grantsAnew, fifoShared bool
-	sharedPlace            string
+	modfairParams
 
-	// m2
-	share, round string
-	borrows      bool
-	atLeastOne   bool
-
-	// m3
-	fewestFirst, ratchets bool
-
-	// m4
-	ofPool           bool // a pool waits, and not a job
-	byPending, fades bool
-	window           float64
-	emptyDelay       int64 // in ns
-	sameStart        bool
-	picksRandom      bool
-	waits            [2]meanWait // of maps that started node-local, and rack-local
-
-	// m5
-	printedRow, prose bool
-
+	waits [2]meanWait // of maps that started node-local, and rack-local, for m4
 	rng   *rand.Rand
 	notes notes
 	list  []*pool // for sorting
@@ -161,172 +141,43 @@ var Info = sched.Info{
 	Use:     sched.ForLocality,
 	Summary: "fair1 with a pool for small jobs, slots by waiting tasks, learned delays and priorities from locality",
 	Source:  "Lo, Cheng, Improving the Performance of Fair Scheduler in Hadoop, ASTESJ 2(3), 2017",
-	Params: append(
-		fair1Params[:len(fair1Params):len(fair1Params)],
-		sched.Param{
-			Name:    "mechanisms",
-			Type:    sched.Set,
-			Default: "m1+m2+m3+m4+m5",
-			Choices: []string{"m1", "m2", "m3", "m4", "m5"},
-			Doc:     "that are used: classification, pool slots, order, delays, priorities",
-		},
-		sched.Param{
-			Name:    "owner",
-			Type:    sched.Choice,
-			Default: "pool",
-			Choices: []string{"pool", "job"},
-			Doc:     "what waits by m4, and whose maps are drawn at random",
-		},
-		sched.Param{
-			Name:    "wait",
-			Type:    sched.Choice,
-			Default: "passedOver",
-			Choices: []string{"passedOver", "pending"},
-			Doc:     "that m4 averages: time for which the job was passed over since its last map, or since its submission",
-		},
-		sched.Param{Name: "delayMean", Type: sched.Choice, Default: "all", Choices: []string{"all", "recent"}, Doc: "which launches m4 averages"},
-		sched.Param{
-			Name:    "delayWindow",
-			Type:    sched.Int,
-			Default: "20",
-			Unit:    "launches",
-			Min:     1,
-			Max:     1e6,
-			Doc:     "for which a wait counts, with delayMean recent",
-		},
-		sched.Param{
-			Name:    "emptyDelayMs",
-			Type:    sched.Int,
-			Default: "3000",
-			Unit:    "ms",
-			Max:     1e9,
-			Doc:     "delay of m4 before any map of that locality has started",
-		},
-		sched.Param{
-			Name:    "rackTimer",
-			Type:    sched.Choice,
-			Default: "afterNode",
-			Choices: []string{"afterNode", "sameStart"},
-			Doc:     "when m4's rack delay begins: after the node delay, or with it",
-		},
-		sched.Param{
-			Name:    "pick",
-			Type:    sched.Choice,
-			Default: "random",
-			Choices: []string{"random", "next"},
-			Doc:     "which map of a job m4 starts off-rack",
-		},
-		sched.Param{
-			Name:    "table3",
-			Type:    sched.Choice,
-			Default: "repaired",
-			Choices: []string{"repaired", "printed"},
-			Doc:     "m5's row for a node-local map after an off-rack one: as the other rows, or as printed",
-		},
-		sched.Param{
-			Name:    "endLevel",
-			Type:    sched.Choice,
-			Default: "table",
-			Choices: []string{"table", "prose"},
-			Doc:     "when m5 goes back from an end of the scale: at a further step, or when locality does not change",
-		},
-		sched.Param{
-			Name:    "share",
-			Type:    sched.Choice,
-			Default: "free",
-			Choices: []string{"free", "total", "freeOnly"},
-			Doc:     "which slots m2 divides: free ones, all, or free ones whatever the pool runs",
-		},
-		sched.Param{
-			Name:    "round",
-			Type:    sched.Choice,
-			Default: "remainder",
-			Choices: []string{"remainder", "floor", "ceil"},
-			Doc:     "of m2's shares to whole slots",
-		},
-		sched.Param{
-			Name:    "cap",
-			Type:    sched.Choice,
-			Default: "hard",
-			Choices: []string{"hard", "borrow"},
-			Doc:     "whether pools may use slots that all others leave",
-		},
-		sched.Param{Name: "atLeastOne", Type: sched.Bool, Default: "false", Doc: "m2 gives a pool that waits and runs nothing a slot"},
-		sched.Param{
-			Name:    "grant",
-			Type:    sched.Choice,
-			Default: "once",
-			Choices: []string{"once", "each"},
-			Doc:     "when m1 computes sharedPool's slots: when it has none, or at each update",
-		},
-		sched.Param{
-			Name:    "sharedPlace",
-			Type:    sched.Choice,
-			Default: "first",
-			Choices: []string{"first", "sorted", "last"},
-			Doc:     "of sharedPool among the pools",
-		},
-		sched.Param{
-			Name:    "sharedOrder",
-			Type:    sched.Choice,
-			Default: "fifo",
-			Choices: []string{"fifo", "factors"},
-			Doc:     "of jobs in sharedPool: by submission, or as in other pools",
-		},
-		sched.Param{
-			Name:    "mostPending",
-			Type:    sched.Choice,
-			Default: "first",
-			Choices: []string{"first", "last"},
-			Doc:     "where m3 puts jobs with the most waiting tasks",
-		},
-		sched.Param{
-			Name:    "minimum",
-			Type:    sched.Choice,
-			Default: "afresh",
-			Choices: []string{"afresh", "ratchet"},
-			Doc:     "whether a minimum that m3 lowered to the waiting tasks rises again",
-		},
-		sched.Param{Name: "seed", Type: sched.Int, Default: "1", Doc: "of its random numbers"},
-	),
+	Params:  slices.Concat(Fair1Info.Params, sched.ParamsOf[modfairParams]()),
 	Build: func(a sched.Args) (sched.Model, error) {
-		m := newFair1(a)
-		m.changed = newMechanisms(a)
-		return sched.PerNode{NodeModel: m}, nil
+		c := &mechanisms{modfairParams: sched.ValuesOf[modfairParams](a)}
+		c.rng = rand.New(rand.NewPCG(uint64(c.Seed), 0))
+		for i, name := range []string{"m1", "m2", "m3", "m4", "m5"} {
+			c.has[i] = c.Mechanisms[name]
+		}
+		return sched.PerNode{NodeModel: &fair1{fair1Params: sched.ValuesOf[fair1Params](a), changed: c}}, nil
 	},
 }
 
-func newMechanisms(a sched.Args) *mechanisms {
-	c := &mechanisms{
-		grantsAnew:  a.Text("grant") == "each",
-		fifoShared:  a.Text("sharedOrder") == "fifo",
-		sharedPlace: a.Text("sharedPlace"),
-		share:       a.Text("share"),
-		round:       a.Text("round"),
-		borrows:     a.Text("cap") == "borrow",
-		atLeastOne:  a.Bool("atLeastOne"),
-		fewestFirst: a.Text("mostPending") == "last",
-		ratchets:    a.Text("minimum") == "ratchet",
-		ofPool: a.Text(
-			"owner",
-		) == "pool",
-		byPending:   a.Text("wait") == "pending",
-		fades:       a.Text("delayMean") == "recent",
-		window:      float64(a.Int("delayWindow")),
-		emptyDelay:  a.Int("emptyDelayMs") * 1e6,
-		sameStart:   a.Text("rackTimer") == "sameStart",
-		picksRandom: a.Text("pick") == "random",
-		printedRow:  a.Text("table3") == "printed",
-		prose:       a.Text("endLevel") == "prose",
-		rng:         rand.New(rand.NewPCG(uint64(a.Int("seed")), 0)),
-	}
-	for i, name := range []string{"m1", "m2", "m3", "m4", "m5"} {
-		c.has[i] = a.Set("mechanisms")[name]
-	}
-	c.sameStart = c.sameStart && c.has[m4]
-	c.borrows = c.borrows && c.has[m2]
-	return c
+// modfairParams are the parameters besides those of fair1.
+type modfairParams struct {
+	Mechanisms   map[string]bool `values:"m1,m2,m3,m4,m5" default:"m1+m2+m3+m4+m5" text:"that are used: classification, pool slots, order, delays, priorities"`
+	Owner        string          `values:"pool,job" text:"what waits by m4, and whose maps are drawn at random"`
+	Wait         string          `values:"passedOver,pending" text:"that m4 averages: time for which the job was passed over since its last map, or since its submission"`
+	DelayMean    string          `values:"all,recent" text:"which launches m4 averages"`
+	DelayWindow  int64           `default:"20" unit:"launches" min:"1" max:"1e6" text:"for which a wait counts, with delayMean recent"`
+	EmptyDelayMs int64           `default:"3000" unit:"ms" max:"1e9" text:"delay of m4 before any map of that locality has started"`
+	RackTimer    string          `values:"afterNode,sameStart" text:"when m4's rack delay begins: after the node delay, or with it"`
+	Pick         string          `values:"random,next" text:"which map of a job m4 starts off-rack"`
+	Table3       string          `values:"repaired,printed" text:"m5's row for a node-local map after an off-rack one: as the other rows, or as printed"`
+	EndLevel     string          `values:"table,prose" text:"when m5 goes back from an end of the scale: at a further step, or when locality does not change"`
+	Share        string          `values:"free,total,freeOnly" text:"which slots m2 divides: free ones, all, or free ones whatever the pool runs"`
+	Round        string          `values:"remainder,floor,ceil" text:"of m2's shares to whole slots"`
+	Cap          string          `values:"hard,borrow" text:"whether pools may use slots that all others leave"`
+	AtLeastOne   bool            `text:"m2 gives a pool that waits and runs nothing a slot"`
+	Grant        string          `values:"once,each" text:"when m1 computes sharedPool's slots: when it has none, or at each update"`
+	SharedPlace  string          `values:"first,sorted,last" text:"of sharedPool among the pools"`
+	SharedOrder  string          `values:"fifo,factors" text:"of jobs in sharedPool: by submission, or as in other pools"`
+	MostPending  string          `values:"first,last" text:"where m3 puts jobs with the most waiting tasks"`
+	Minimum      string          `values:"afresh,ratchet" text:"whether a minimum that m3 lowered to the waiting tasks rises again"`
+	Seed         int64           `default:"1" text:"of its random numbers"`
 }
+
+func (c *mechanisms) sameStart() bool { return c.has[m4] && c.RackTimer == "sameStart" }
+func (c *mechanisms) borrows() bool   { return c.has[m2] && c.Cap == "borrow" }
 
 // start notes that the job starts map t on node n at the given level, which is counted
 // for the delays and the priority. It returns the map to start: an off-rack one may be
@@ -341,9 +192,9 @@ func (c *mechanisms) start(
 	level state.Level,
 ) (state.JobID, state.TaskID, state.Level) {
 	if c.has[m4] {
-		if c.picksRandom && level == state.LevelOff {
+		if c.Pick == "random" && level == state.LevelOff {
 			jobs := []state.JobID{id}
-			if c.ofPool && v.Locations(id) > 0 {
+			if c.Owner == "pool" && v.Locations(id) > 0 {
 				jobs = p.jobs
 			}
 			id, t = c.draw(v, n, jobs)
@@ -351,10 +202,10 @@ func (c *mechanisms) start(
 		}
 		if level = max(level, state.LevelNode); level <= state.LevelRack {
 			wait := m.patienceOf(v, id).wait
-			if c.byPending {
+			if c.Wait == "pending" {
 				wait = v.Now() - v.Submitted(id)
 			}
-			c.waits[level-state.LevelNode].add(wait, c.fades, c.window)
+			c.waits[level-state.LevelNode].add(wait, c.DelayMean == "recent", float64(c.DelayWindow))
 		}
 	}
 	if c.has[m5] {

@@ -332,12 +332,12 @@ func TestTable3(t *testing.T) {
 		if c.last == none && c.now == node {
 			want = "HIGH NORMAL LOW VERY_LOW LOW"
 		}
-		if got := row(&mechanisms{printedRow: true}, c.last, c.now); got != want {
+		if got := row(&mechanisms{modfairParams: modfairParams{Table3: "printed"}}, c.last, c.now); got != want {
 			t.Errorf("printed, %v to %v: %s, want %s", c.last, c.now, got, want)
 		}
 		if c.last == c.now {
 			want = "HIGH HIGH NORMAL LOW LOW"
-			if got := row(&mechanisms{prose: true}, c.last, c.now); got != want {
+			if got := row(&mechanisms{modfairParams: modfairParams{EndLevel: "prose"}}, c.last, c.now); got != want {
 				t.Errorf("prose, %v to %v: %s, want %s", c.last, c.now, got, want)
 			}
 		}

@@ -18,7 +18,7 @@ func (c *mechanisms) sortPools(m *fair1, k state.Kind) []*pool {
 	if s != nil && s.most[k] == 0 {
 		s = nil
 	}
-	if s != nil && c.sharedPlace == "sorted" {
+	if s != nil && c.SharedPlace == "sorted" {
 		s.minimum = s.most
 		list = append(list, s)
 	}
@@ -28,9 +28,9 @@ func (c *mechanisms) sortPools(m *fair1, k state.Kind) []*pool {
 		slices.SortStableFunc(list, func(a, b *pool) int { return byShare(a, b, k) })
 	}
 	switch {
-	case s != nil && c.sharedPlace == "first":
+	case s != nil && c.SharedPlace == "first":
 		list = slices.Insert(list, 0, s)
-	case s != nil && c.sharedPlace == "last":
+	case s != nil && c.SharedPlace == "last":
 		list = append(list, s)
 	}
 	c.list = list
@@ -43,7 +43,7 @@ func (c *mechanisms) byOccupation(list []*pool, k state.Kind) []*pool {
 	slices.SortFunc(list, func(a, b *pool) int { return cmp.Compare(a.name, b.name) })
 	for _, p := range list {
 		p.draw = c.rng.Uint64()
-		if c.ratchets {
+		if c.Minimum == "ratchet" {
 			p.ratchet[k] = min(p.ratchet[k], p.pending[k])
 		}
 	}
@@ -73,7 +73,7 @@ func (c *mechanisms) byOccupation(list []*pool, k state.Kind) []*pool {
 // minimumOf returns the slots that a pool is to have first: its minimum, but no
 // more than its waiting tasks.
 func (c *mechanisms) minimumOf(p *pool, k state.Kind) int32 {
-	if c.ratchets && p.id != state.None {
+	if c.Minimum == "ratchet" && p.id != state.None {
 		return p.ratchet[k]
 	}
 	return min(p.minimum[k], p.pending[k])
@@ -84,7 +84,7 @@ func (c *mechanisms) minimumOf(p *pool, k state.Kind) int32 {
 // which changes nothing in the order.
 func (m *fair1) byPending(v *state.View, k state.Kind, a, b state.JobID) int {
 	pending := cmp.Compare(v.Waiting(b, k), v.Waiting(a, k))
-	if m.changed.fewestFirst {
+	if m.changed.MostPending == "last" {
 		pending = -pending
 	}
 	return cmp.Or(m.byPriority(v, k, a, b), pending, cmp.Compare(v.Running(a, k), v.Running(b, k)))
@@ -110,7 +110,7 @@ func (w *meanWait) add(ns int64, fades bool, window float64) {
 func (c *mechanisms) delays() (node, rack int64) {
 	of := func(w meanWait) int64 {
 		if w.count == 0 {
-			return c.emptyDelay
+			return c.EmptyDelayMs * 1e6
 		}
 		return int64(w.ns / w.count)
 	}
@@ -135,13 +135,13 @@ func (c *mechanisms) reprioritize(v *state.View, id state.JobID, j *fairJob, lev
 // level last (Table 3).
 func (c *mechanisms) nextPriority(p jobPriority, last, now state.Level) jobPriority {
 	nearer := jobPriority(last) - jobPriority(now) // levels by which the map is nearer than the one before
-	if c.printedRow && last == state.LevelOff && now == state.LevelNode {
+	if c.Table3 == "printed" && last == state.LevelOff && now == state.LevelNode {
 		nearer = -1
 	}
-	switch {
-	case c.prose && nearer == 0 && p == veryHigh, !c.prose && nearer > 0 && p == veryHigh:
+	switch prose := c.EndLevel == "prose"; {
+	case prose && nearer == 0 && p == veryHigh, !prose && nearer > 0 && p == veryHigh:
 		return high
-	case c.prose && nearer == 0 && p == veryLow, !c.prose && nearer < 0 && p == veryLow:
+	case prose && nearer == 0 && p == veryLow, !prose && nearer < 0 && p == veryLow:
 		return low
 	}
 	return min(max(p+nearer, veryLow), veryHigh)

@@ -37,10 +37,9 @@ func (m *fair1) newPool(name string, id state.PoolID) *pool {
 		}
 		return otherwise
 	}
-	p := &pool{name: name, id: id, weight: of(m.weights, 1)}
-	for k := range kinds {
-		p.minimum[k] = int32(min(of(m.minimum[k], 0), noLimit))
-		p.maximum[k] = int32(min(of(m.maximum[k], noLimit), noLimit))
+	p := &pool{name: name, id: id, weight: of(m.Weights, 1)}
+	for k, tables := range [2][2]map[string]float64{{m.MinMaps, m.MaxMaps}, {m.MinReduces, m.MaxReduces}} {
+		p.minimum[k], p.maximum[k] = int32(min(of(tables[0], 0), noLimit)), int32(min(of(tables[1], noLimit), noLimit))
 	}
 	p.ratchet = p.minimum
 	return p
@@ -113,7 +112,7 @@ func (m *fair1) sortJobs(v *state.View, k state.Kind, p *pool) []state.JobID {
 	m.jobOrder = append(m.jobOrder[:0], p.jobs...)
 	compare := m.byWeight
 	switch {
-	case p == m.shared && m.changed.fifoShared, p != m.shared && m.fifoInPool:
+	case p == m.shared && m.changed.SharedOrder == "fifo", p != m.shared && m.InPool == "fifo":
 		compare = m.byPriority
 	case m.changed != nil && m.changed.has[m3]:
 		compare = m.byPending

@@ -45,7 +45,7 @@ func (c *mechanisms) classify(v *state.View, m *fair1) {
 		switch grant := &m.shared.maximum[k]; {
 		case !on:
 			*grant = 0
-		case c.grantsAnew || *grant == 0:
+		case c.Grant == "each" || *grant == 0:
 			*grant = (tasks + 1) / 2
 		}
 	}
@@ -64,12 +64,12 @@ func (c *mechanisms) divide(m *fair1) {
 	for _, k := range kinds {
 		left := m.slots[k] // to be divided
 		for _, p := range pools {
-			if c.share != "total" {
+			if c.Share != "total" {
 				left -= int64(p.running[k])
 			}
 		}
 		switch s := m.shared; {
-		case s != nil && c.share == "total":
+		case s != nil && c.Share == "total":
 			left -= int64(s.most[k])
 		case s != nil:
 			left -= int64(max(s.most[k], s.running[k]))
@@ -77,19 +77,19 @@ func (c *mechanisms) divide(m *fair1) {
 		shares := make([]slotShare, len(pools))
 		for i, p := range pools {
 			shares[i] = slotShare{pending: int64(p.pending[k]), most: int64(p.maximum[k])}
-			if c.share == "free" {
+			if c.Share == "free" {
 				shares[i].most = max(0, shares[i].most-int64(p.running[k]))
 			}
 		}
-		divideSlots(max(0, left), shares, c.round)
+		divideSlots(max(0, left), shares, c.Round)
 		for i, p := range pools {
 			p.most[k] = int32(shares[i].slots)
-			if c.share != "total" {
+			if c.Share != "total" {
 				p.most[k] += p.running[k]
 			}
 			if p.most[k] == 0 && p.running[k] == 0 && p.pending[k] > 0 {
 				c.notes.emptyGrants++
-				if c.atLeastOne {
+				if c.AtLeastOne {
 					p.most[k] = 1
 				}
 			}

@@ -34,9 +34,9 @@ var EDFInfo = sched.Info{
 	Use:     sched.ForDeadlines,
 	Summary: "serves the job with the earliest deadline first",
 	Source:  "Liu and Layland, JACM 20(1), 1973; without preemption",
-	Params:  []sched.Param{cycle},
+	Params:  sched.ParamsOf[cycle](),
 	Build: func(a sched.Args) (sched.Model, error) {
-		return sched.PerNode{NodeModel: &edf{lookout{cycleMs: cycleMs(a), picked: state.None}}}, nil
+		return sched.PerNode{NodeModel: &edf{lookout{cycleMs: sched.ValuesOf[cycle](a).ms(), picked: state.None}}}, nil
 	},
 }
 

@@ -9,28 +9,35 @@ import (
 	"heddle/harness/state"
 )
 
-var cycle = sched.Param{
-	Name:    "cycle",
-	Type:    sched.Duration,
-	Default: "10s",
-	Doc:     "time from one plan, or look at the deadlines, to the next; not printed",
+// cycle is the parameter that all models here have.
+type cycle struct {
+	Cycle time.Duration `default:"10s" text:"time from one plan, or look at the deadlines, to the next; not printed"`
 }
 
-var common = []sched.Param{
-	cycle,
-	{Name: "firstMap", Type: sched.Duration, Default: "60s", Doc: "time of a map before the first of the run has ended"},
-	choice("from", "whether a plan deals only the slots that are free, or all of them", "running", "anew"),
-	choice(
-		"pending", "the maps that a job's work counts: all that have not completed, those that wait, or all without what running maps have done",
-		"completed", "waiting", "elapsed",
-	),
-	choice("replan", "when a plan is made: each cycle, or also when a job comes or ends", "cycle", "jobs"),
-	choice("past", "what a job needs whose deadline is past: all that is left, as soon as can be, or nothing", "urgent", "none"),
+func (c cycle) ms() int64 { return max(1, c.Cycle.Milliseconds()) }
+
+// common are the parameters of adaptive and reverse.
+type common struct {
+	cycle
+	FirstMap time.Duration `default:"60s" text:"time of a map before the first of the run has ended"`
+	From     string        `values:"running,anew" text:"whether a plan deals only the slots that are free, or all of them"`
+	Pending  string        `values:"completed,waiting,elapsed" text:"the maps that a job's work counts: all that have not completed, those that wait, or all without what running maps have done"`
+	Replan   string        `values:"cycle,jobs" text:"when a plan is made: each cycle, or also when a job comes or ends"`
+	Past     string        `values:"urgent,none" text:"what a job needs whose deadline is past: all that is left, as soon as can be, or nothing"`
 }
 
-// choice is a parameter whose default is the first of its values.
-func choice(name, doc string, values ...string) sched.Param {
-	return sched.Param{Name: name, Type: sched.Choice, Default: values[0], Choices: values, Doc: doc}
+type adaptive struct {
+	Need string `values:"now,forecast,none,random" text:"what a job needs: work by the time left, the same with the slots of the forecast, nothing, so that all are served alike, or a random part of its maps"`
+	common
+}
+
+type reverse struct {
+	Forecast string `values:"exact,mean,now" text:"what is used of the capacity to come, as told: all, its mean, or that of now for ever"`
+	Share    string `values:"maxmin,ldf" text:"how jobs share a period: alike, or the latest deadline first"`
+	First    string `values:"mean,cycle" text:"the first period: until the first deadline, or as late as possible, until the next plan"`
+	Tasks    string `values:"seconds,half,whole" text:"what fits into a period between deadlines: all its slot-seconds, half a map's time less, or maps that begin and end in it"`
+	Horizon  string `values:"all,next,one" text:"what is planned: the jobs of all deadlines, those of the next one alone, or all work until the next one"`
+	common
 }
 
 // AdaptiveInfo describes the model adaptive: need without look-ahead.
@@ -39,13 +46,11 @@ var AdaptiveInfo = sched.Info{
 	Use:     sched.ForDeadlines,
 	Summary: "gives each job the slots with which it just meets its deadline, if it keeps them",
 	Source:  "Polo et al., RAS, Middleware 2011, from memory; Narayan et al., 2015",
-	Params: append([]sched.Param{choice(
-		"need", "what a job needs: work by the time left, the same with the slots of the forecast, nothing, so that all are served alike, or a "+
-			"random part of its maps", "now", "forecast", "none", "random",
-	)}, common...),
+	Params:  sched.ParamsOf[adaptive](),
 	Build: func(a sched.Args) (sched.Model, error) {
-		m := newPlanner("adaptive", a)
-		switch m.sees = "now"; a.Text("need") {
+		p := sched.ValuesOf[adaptive](a)
+		m := newPlanner("adaptive", p.common)
+		switch m.sees = "now"; p.Need {
 		case "now":
 			m.need = func(now float64) { required(m.demands, now) }
 		case "forecast":
@@ -75,23 +80,12 @@ func ReverseTold(name string, change func([]Demand)) sched.Info {
 		Name: name, Use: sched.ForDeadlines,
 		Summary: "gives each job the slots that later periods, walked back from the last deadline, do not have for it",
 		Source:  "Narayan et al., Adaptive MapReduce Scheduling in Shared Environments, IJERT ICESMART 2015",
-		Params: append([]sched.Param{
-			choice("forecast", "what is used of the capacity to come, as told: all, its mean, or that of now for ever", "exact", "mean", "now"),
-			choice("share", "how jobs share a period: alike, or the latest deadline first", "maxmin", "ldf"),
-			choice("first", "the first period: until the first deadline, or as late as possible, until the next plan", "mean", "cycle"),
-			choice(
-				"tasks", "what fits into a period between deadlines: all its slot-seconds, half a map's time less, or maps that begin and end in it",
-				"seconds", "half", "whole",
-			),
-			choice(
-				"horizon", "what is planned: the jobs of all deadlines, those of the next one alone, or all work until the next one",
-				"all", "next", "one",
-			),
-		}, common...),
+		Params:  sched.ParamsOf[reverse](),
 		Build: func(a sched.Args) (sched.Model, error) {
-			m := newPlanner(name, a)
-			m.sees, m.tasks = a.Text("forecast"), a.Text("tasks")
-			w := walker{latestFirst: a.Text("share") == "ldf", nextCycle: a.Text("first") == "cycle", horizon: a.Text("horizon")}
+			p := sched.ValuesOf[reverse](a)
+			m := newPlanner(name, p.common)
+			m.sees, m.tasks = p.Forecast, p.Tasks
+			w := walker{latestFirst: p.Share == "ldf", nextCycle: p.First == "cycle", horizon: p.Horizon}
 			m.need = func(now float64) {
 				change(m.demands)
 				w.walk(m.demands, now, float64(m.cycleMs)/1000, m.room)
@@ -114,16 +108,9 @@ func (m *planner) room(a, b float64) float64 {
 	return part * m.ahead.avail(a, b)
 }
 
-func newPlanner(name string, a sched.Args) *planner {
-	return &planner{
-		name:    name,
-		lookout: lookout{cycleMs: cycleMs(a), firstMap: time.Duration(a.Int("firstMap")).Seconds(), picked: state.None},
-		running: a.Text("from") == "running", counts: a.Text("pending"),
-		replans: a.Text("replan") == "jobs", forgives: a.Text("past") == "none",
-	}
+func newPlanner(name string, p common) *planner {
+	return &planner{name: name, common: p, lookout: lookout{cycleMs: p.ms(), firstMap: p.FirstMap.Seconds(), picked: state.None}}
 }
-
-func cycleMs(a sched.Args) int64 { return max(1, time.Duration(a.Int("cycle")).Milliseconds()) }
 
 // size returns the size of a slot: that of the first planned job's maps.
 func (m *planner) size(v *state.View) state.Resource {

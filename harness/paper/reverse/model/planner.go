@@ -32,14 +32,12 @@ import (
 type planner struct {
 	lookout
 	predictions
-	name           string
-	running        bool   // a plan deals only free slots, on top of those that jobs have
-	counts         string // the parameter pending
-	replans, stale bool   // a plan is made when a job comes or ends; one has
-	forgives       bool   // a deadline that is past is none
-	sees, tasks    string // the parameters forecast and tasks
-	need           func(now float64)
-	table          *state.Timetable
+	name string
+	common
+	stale       bool   // a job came or ended since the last plan
+	sees, tasks string // the parameters forecast and tasks
+	need        func(now float64)
+	table       *state.Timetable
 
 	foreseen *forecast // the timetable's, once it was made
 	ahead    *forecast
@@ -91,7 +89,7 @@ func (m *planner) Tick(v *state.View) {
 			continue
 		}
 		d := Demand{job: id, Goal: math.Inf(1), work: m.work(v, id), pending: float64(pending), age: int32(len(m.demands))}
-		if at := v.Deadline(id); at != state.NoDeadline && !(m.forgives && at <= v.Now()) {
+		if at := v.Deadline(id); at != state.NoDeadline && !(m.Past == "none" && at <= v.Now()) {
 			d.Goal = float64(at) / 1e9
 		}
 		m.demands = append(m.demands, d)
@@ -104,14 +102,14 @@ func (m *planner) Tick(v *state.View) {
 	m.need(float64(v.Now()) / 1e9)
 	slots, needed := slotsOf(v, m.size(v)), 0.0
 	dealt := slots
-	if m.running {
+	if m.From == "running" {
 		dealt = freeSlots(v, m.size(v))
 	}
 	for i := range m.demands {
 		d := &m.demands[i]
 		d.need = min(d.need, d.pending)
 		needed += d.need
-		if m.running {
+		if m.From == "running" {
 			d.alloc = float64(v.Running(d.job, state.Map))
 		}
 	}
@@ -129,7 +127,7 @@ func (m *planner) Tick(v *state.View) {
 // work returns the job's work for a plan, in slot-seconds.
 func (m *planner) work(v *state.View, id state.JobID) float64 {
 	pending := pendingMaps(v, id)
-	switch m.counts {
+	switch m.Pending {
 	case "waiting":
 		pending -= v.Running(id, state.Map)
 	case "elapsed":
@@ -155,7 +153,7 @@ func pendingMaps(v *state.View, id state.JobID) int32 {
 }
 
 func (m *planner) Choose(v *state.View, n state.NodeID) (sched.Pick, bool) {
-	if m.replans && m.stale {
+	if m.Replan == "jobs" && m.stale {
 		m.Tick(v)
 	}
 	return m.serve(v, n, m.next)

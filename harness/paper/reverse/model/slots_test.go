@@ -137,10 +137,10 @@ func (w *shared) check(t *rapid.T) {
 			t.Fatalf("%d slots for job %d, which has %d maps that have not ended", x, id, pendingMaps(w.v, id))
 		}
 	}
-	if w.p.running && given > free {
+	if w.p.From == "running" && given > free {
 		t.Fatalf("%d slots are given out, and %d are free", given, free)
 	}
-	if !w.p.running && targets > all {
+	if w.p.From == "anew" && targets > all {
 		t.Fatalf("%d slots are given out, and there are %d", targets, all)
 	}
 }

@@ -59,6 +59,12 @@ var params = slices.Concat(
 	sched.CostParams,
 )
 
+// control are the parameters of rhc.
+type control struct {
+	Window int     `default:"100" unit:"jobs" min:"1" max:"100000" text:"jobs that the next job's data and the load are estimated from; not given in the paper"`
+	P      float64 `max:"1" text:"probability that a job is still there when the next comes; 0: estimated"`
+}
+
 // Info describes the model rhc: receding horizon control.
 var Info = sched.Info{
 	Name: "rhc",
@@ -66,20 +72,10 @@ var Info = sched.Info{
 	Summary: "places a job's reduces by receding horizon control: small jobs leave the cheapest slots to the next; as reduces: beside a " +
 		"model for maps, or with fifo",
 	Source: "Tan, Meng, Zhang, INFOCOM 2013",
-	Params: append([]sched.Param{
-		{
-			Name:    "window",
-			Type:    sched.Int,
-			Default: "100",
-			Unit:    "jobs",
-			Min:     1,
-			Max:     100_000,
-			Doc:     "jobs that the next job's data and the load are estimated from; not given in the paper",
-		},
-		{Name: "p", Type: sched.Float, Default: "0", Max: 1, Doc: "probability that a job is still there when the next comes; 0: estimated"},
-	}, params...),
+	Params: append(sched.ParamsOf[control](), params...),
 	Build: func(a sched.Args) (sched.Model, error) {
-		return newPlacer("rhc", &policy.RHC{Window: int(a.Int("window")), Fixed: a.Float("p")}, a), nil
+		c := sched.ValuesOf[control](a)
+		return newPlacer("rhc", &policy.RHC{Window: c.Window, Fixed: c.P}, a), nil
 	},
 }
 
@@ -97,28 +93,10 @@ var OptimalInfo = sched.Info{
 	Summary: "places the reduces of a number of jobs that never leave at the least expected cost; as reduces: beside a model for maps, " +
 		"or with fifo",
 	Source: "Tan, Meng, Zhang, INFOCOM 2013, Theorem 2",
-	Params: append([]sched.Param{
-		{Name: "jobs", Type: sched.Int, Default: "20", Min: 1, Max: 100, Doc: "how many jobs come; after these it begins anew"},
-		{Name: "reduces", Type: sched.Int, Default: "10", Min: 1, Max: 100, Doc: "most reduces of a job; 1 and up to that are each as likely"},
-		{
-			Name:    "data",
-			Type:    sched.Float,
-			Default: "10000",
-			Unit:    "MB",
-			Min:     0.01,
-			Max:     1e9,
-			Doc:     "most map output of a job; 1 to 100 hundredths of it are each as likely",
-		},
-		{
-			Name:    "form",
-			Type:    sched.Choice,
-			Default: "exact",
-			Choices: []string{"exact", "printed"},
-			Doc:     "the recursion of the thresholds: mended, or as printed",
-		},
-	}, params...),
+	Params: append(sched.ParamsOf[optimal](), params...),
 	Build: func(a sched.Args) (sched.Model, error) {
-		rule, err := policy.NewOptimal(lawOf(a), int(a.Int("jobs")), a.Text("form") == "printed")
+		o := sched.ValuesOf[optimal](a)
+		rule, err := policy.NewOptimal(o.law(), o.Jobs, o.Form == "printed")
 		if err != nil {
 			return nil, err
 		}
@@ -133,15 +111,23 @@ func newPlacer(name string, rule policy.Policy, a sched.Args) sched.Model {
 // megabyte is the unit of a law's data, in bytes.
 const megabyte = 1_000_000
 
-// lawOf returns the law of jobs that parameters give, in bytes: as in the paper, 1 to so many
+// optimal are the parameters of reduce-optimal.
+type optimal struct {
+	Jobs    int     `default:"20" min:"1" max:"100" text:"how many jobs come; after these it begins anew"`
+	Reduces int     `default:"10" min:"1" max:"100" text:"most reduces of a job; 1 and up to that are each as likely"`
+	Data    float64 `default:"10000" unit:"MB" min:"0.01" max:"1e9" text:"most map output of a job; 1 to 100 hundredths of it are each as likely"`
+	Form    string  `values:"exact,printed" text:"the recursion of the thresholds: mended, or as printed"`
+}
+
+// law returns the law of jobs, in bytes: as in the paper, 1 to so many
 // reduces and 1 to 100 hundredths of the most data, each as likely.
-func lawOf(a sched.Args) *policy.Law {
+func (o *optimal) law() *policy.Law {
 	l := &policy.Law{Data: policy.Uniform(1, 100)}
-	for _, x := range policy.Uniform(1, int(a.Int("reduces"))) {
+	for _, x := range policy.Uniform(1, o.Reduces) {
 		l.Reduces = append(l.Reduces, x.P)
 	}
 	for i := range l.Data {
-		l.Data[i].Value *= a.Float("data") / 100 * megabyte
+		l.Data[i].Value *= o.Data / 100 * megabyte
 	}
 	return l
 }

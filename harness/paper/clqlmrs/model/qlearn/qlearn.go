@@ -22,17 +22,20 @@ import "math/rand/v2"
 // Rule says how a Q-table is learnt: learning rate, exploration, end of
 // training and variant of the algorithm.
 type Rule struct {
-	Alpha, Gamma float64 // learning rate and discount factor
+	Alpha float64 `default:"0.1" unit:"share" max:"1" text:"learning rate"`
+	Gamma float64 `default:"0.95" unit:"share" max:"1" text:"discount of later rewards"`
 	// Epsilon is the initial probability of a random action. It is multiplied
 	// by Decay after every DecayEvery episodes.
-	Epsilon, Decay float64
-	DecayEvery     int
+	Epsilon    float64 `default:"1" unit:"share" max:"1" text:"of random actions in training, at first"`
+	Decay      float64 `default:"0.999" unit:"factor" max:"1" text:"of epsilon, every so many episodes"`
+	DecayEvery int     `default:"10" unit:"episodes" min:"1" text:"between decays"`
 	// Training ends as soon as one of these is reached: this number of
 	// episodes, this low an epsilon, or this number of assignments in all
 	// episodes together.
-	Episodes   int
-	MinEpsilon float64
-	Steps      int
+	Episodes   int     `default:"50000" unit:"episodes" min:"1" max:"1e7" text:"of training a job, at most; not in the paper"`
+	MinEpsilon float64 `default:"0.01" unit:"share" max:"1" text:"at which training ends; not in the paper"`
+	Steps      int     `default:"12000000" unit:"maps" min:"1" text:"placed in training a job, at most: large jobs have fewer episodes; not in the paper"`
+
 	OneWave    bool // option: an episode also ends when no slot is free, not only when no map is left
 	Cumulative bool // option: a reward is multiplied by the number of the episode's assignments so far in the same locality class
 	QLearning  bool // option: update the Q-value with the best next action (Q-learning), not with the action really taken (SARSA)
