@@ -123,7 +123,7 @@ func TestThresholds(t *testing.T) {
 		says    string
 	}{
 		{"makespan < 250", 0, "m, x=3", "Of 3 settings 2 keep all thresholds, 1 miss one, of 0 it cannot be told. Best by makespan"},
-		{"makespan > 150", 0, "m, x=2", "makespan > 150: 200 s [200, 200] met, 3 seeds."},
+		{"makespan > 150", 0, "m, x=2", "makespan > 150: 200 s [200, 200] met, 3 seeds alone. Seeds alone: days or blocks of time give no interval."},
 		{"makespan < 100.1", 0, "", "2 miss one, of 1 it cannot be told. Nearest: m x=3; makespan < 100.1: 100 s"},
 		{"makespan < 90", 0, "", "0 keep all thresholds, 3 miss one, of 0 it cannot be told. Nearest: m x=3; makespan < 90: 100 s"},
 		{"makespan < 250", 2, "m, x=2", "1 keep all"},

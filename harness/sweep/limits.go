@@ -27,11 +27,14 @@ type Held struct {
 	// upper end of its CI95 is then that of one more such day.
 	Value   compare.Number   `json:"value"`
 	CI95    compare.Interval `json:"ci95"`
-	Over    string           `json:"over"`              // what the interval is from: 7 days, 8 blocks of time, 3 seeds
+	Over    string           `json:"over"`              // what the interval is from: 7 days, 8 blocks, 3 seeds alone
 	Refused int              `json:"refused,omitempty"` // jobs that YARN refused, for which it is missed
 
 	limit *config.Limit
 }
+
+// alone is said of an interval over seeds where days or blocks of time give none: other days may differ more.
+const alone = " alone"
 
 // keep has the figures of a replay keep what its sweep asks for, and says how it stands to the thresholds.
 func (p *Plan) keep(o *replay.Outcome) (list []results.Held, err error) {
@@ -73,7 +76,7 @@ func newHeld(l *config.Limit, k int, list []*results.Trial) Held {
 	if h.Over != "" {
 		e.Lo, e.Hi = stats.Mean(at[1]).Value, stats.Mean(at[2]).Value
 	} else {
-		h.Over = printable.Count(e.N, "seed")
+		h.Over = printable.Count(e.N, "seed") + alone
 	}
 	h.Value, h.CI95 = compare.Number(e.Value), compare.Interval{e.Lo, e.Hi}
 	if h.Verdict = compare.Judge(l.Below, l.Limit, h.Value, h.CI95); h.Refused > 0 {
@@ -124,12 +127,16 @@ func (g *grid) limits(best *Best) string {
 	for _, axis := range slices.Sorted(maps.Keys(s.Values)) {
 		text += " " + strings.TrimPrefix(axis, s.Model.Label+".queues.") + "=" + s.Values[axis]
 	}
+	without := ""
 	for t := range g.p.Traces {
 		for _, h := range g.held[[2]int{t, at}] {
+			if strings.HasSuffix(h.Over, alone) {
+				without = " Seeds alone: days or blocks of time give no interval."
+			}
 			text += fmt.Sprintf("; %s: %s", h.Threshold, h.cell())
 		}
 	}
-	return text + "."
+	return text + "." + without
 }
 
 // cell returns the value with its interval and the verdict. An end is a time of day.

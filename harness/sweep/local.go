@@ -76,12 +76,15 @@ func load(ctx context.Context, p *Plan, todo []Replay) (*inputs, error) {
 // fits refuses figures of jobs, and keys of node labels, that a trace has none of.
 func (p *Plan) fits(t *recorded.Trace) error {
 	f := &measure.Figures{}
+	add := func(id traces.JobID, name, queue, user string) {
+		f.JobList = append(f.JobList, &measure.Job{Name: cmp.Or(name, string(id)), Queue: queue, User: user})
+	}
 	for _, j := range t.Jobs {
-		f.JobList = append(f.JobList, &measure.Job{Name: cmp.Or(j.Name, string(j.Job)), Queue: j.Queue, User: j.User})
+		add(j.Job, j.Name, j.Queue, j.User)
 	}
 	for i := range t.List {
 		j := &t.List[i]
-		f.JobList = append(f.JobList, &measure.Job{Name: cmp.Or(j.Name, string(j.Job)), Queue: j.Queue, User: j.User})
+		add(j.Job, j.Name, j.Queue, j.User)
 	}
 	metrics, err := measure.Find(p.Metrics)
 	for i := range p.Thresholds {
