@@ -1,12 +1,16 @@
 package sched
 
-import "heddle/harness/state"
+import (
+	"slices"
+	"sort"
+
+	"heddle/harness/state"
+)
 
 // shares keeps, for each queue, the jobs with a waiting task sorted by a key,
 // such as the memory used. Jobs with equal keys are in order of submission. The
 // queues are sorted too. To update the order, shares reads which jobs have
-// changed (View.Changes) instead of looking at all jobs at each heartbeat. A
-// task's start or end costs a few steps in a heap.
+// changed (View.Changes) instead of looking at all jobs at each heartbeat.
 type shares struct {
 	// The method key returns the number by which jobs are sorted, the lowest
 	// first; nil: the jobs of a queue go in FIFO order. If the field together is
@@ -20,25 +24,24 @@ type shares struct {
 	ofQueue func(v *state.View, q state.QueueID) queueKey
 	stale   bool // true: the sort keys of all queues must be computed again, for instance after a queue was created
 
-	queues  []jobHeap
+	queues  [][]state.JobID // the jobs of each queue, sorted
 	sorted  []queueUse
-	place   PerJob[place]
+	listed  PerJob[listed]
 	since   uint64
 	begun   bool
 	total   state.Resource
 	changed []state.JobID
 
-	// The position in a walk through the jobs. The field turn is the next queue
-	// in sorted, and heap is the heap of the present queue. The field front has
-	// the positions, in heap, of the jobs that may come next: those not yet
-	// walked whose parent was walked.
-	turn  int
-	heap  *jobHeap
-	front []int32
-
-	// Without a key, the jobs of the present queue that may come next.
+	// The position in a walk through the jobs: the next queue in sorted, and what is left of the present one.
 	v    *state.View
-	fifo []state.JobID
+	turn int
+	left []state.JobID
+}
+
+// listed is the key by which a job is in the list of its queue, if it is.
+type listed struct {
+	is  bool
+	key float64
 }
 
 // queueUse is a queue with its sort key, and the resources in use for which
@@ -66,21 +69,6 @@ func (a *queueUse) before(b *queueUse) bool {
 	return a.queue < b.queue
 }
 
-// jobHeap is a binary heap of the jobs of one queue, with the lowest sort key
-// first.
-type jobHeap []keyed
-
-type keyed struct {
-	key float64
-	job state.JobID
-}
-
-// place is a job's position in its queue's heap plus 1, or 0 if the job is in
-// no heap.
-type place int32
-
-func (a keyed) before(b keyed) bool { return a.key < b.key || a.key == b.key && a.job < b.job }
-
 // start begins a walk through the jobs, after it has brought all sort keys up
 // to date.
 func (o *shares) start(v *state.View) {
@@ -95,7 +83,7 @@ func (o *shares) start(v *state.View) {
 	if o.ofQueue != nil {
 		o.sortQueues(v, anew)
 	}
-	o.turn, o.front, o.v, o.fifo = 0, o.front[:0], v, nil
+	o.v, o.turn, o.left = v, 0, nil
 }
 
 // sortQueues computes the sort keys of the queues whose use has changed, or of
@@ -120,81 +108,23 @@ func (o *shares) sortQueues(v *state.View, anew bool) {
 
 // next returns the next job, lowest share first, or false if no job is left.
 func (o *shares) next() (state.JobID, bool) {
-	if o.key == nil {
-		return o.nextInQueue()
-	}
-	for len(o.front) == 0 {
-		if o.turn == len(o.sorted) {
-			return state.None, false
-		}
-		o.heap = &o.queues[o.sorted[o.turn].queue]
-		if o.turn++; len(*o.heap) > 0 {
-			o.front = append(o.front, 0)
-		}
-	}
-	heap, at := *o.heap, o.front[0]
-	// Remove the first entry of front, the heap of jobs that may come next. In
-	// the heap of all jobs this entry has two children: the first takes its
-	// place in front, the second is added.
-	if child := 2*at + 1; int(child) < len(heap) {
-		o.sink(child)
-		if child++; int(child) < len(heap) {
-			o.rise(child)
-		}
-	} else {
-		last := len(o.front) - 1
-		end := o.front[last]
-		if o.front = o.front[:last]; last > 0 {
-			o.sink(end)
-		}
-	}
-	return heap[at].job, true
-}
-
-// nextInQueue is next without a key.
-func (o *shares) nextInQueue() (state.JobID, bool) {
 	for {
-		for i, id := range o.fifo {
+		for i, id := range o.left {
 			if o.v.Waiting(id, state.Map)+o.v.Waiting(id, state.Reduce) > 0 {
-				o.fifo = o.fifo[i+1:]
+				o.left = o.left[i+1:]
 				return id, true
 			}
 		}
 		if o.turn == len(o.sorted) {
 			return state.None, false
 		}
-		o.fifo = o.v.WaitingIn(o.sorted[o.turn].queue)
-		o.turn++
-	}
-}
-
-// sink replaces the first entry of the heap front by x and restores the heap's
-// order. The entries of front are positions, in the queue's heap, of jobs that
-// may come next.
-func (o *shares) sink(x int32) {
-	heap, i := *o.heap, 0
-	for child := 1; child < len(o.front); child = 2*i + 1 {
-		if child+1 < len(o.front) && heap[o.front[child+1]].before(heap[o.front[child]]) {
-			child++
+		q := o.sorted[o.turn].queue
+		if o.turn++; o.key == nil {
+			o.left = o.v.WaitingIn(q)
+		} else {
+			o.left = o.queues[q]
 		}
-		if !heap[o.front[child]].before(heap[x]) {
-			break
-		}
-		o.front[i] = o.front[child]
-		i = child
 	}
-	o.front[i] = x
-}
-
-// rise adds position x to the heap front and restores the heap's order. The
-// entries of front are positions, in the queue's heap, of jobs that may come
-// next.
-func (o *shares) rise(x int32) {
-	heap, i := *o.heap, len(o.front)
-	for o.front = append(o.front, x); i > 0 && heap[x].before(heap[o.front[(i-1)/2]]); i = (i - 1) / 2 {
-		o.front[i] = o.front[(i-1)/2]
-	}
-	o.front[i] = x
 }
 
 // follow brings the sorted jobs up to date with the cluster's present state,
@@ -207,9 +137,7 @@ func (o *shares) follow(v *state.View) (anew bool) {
 		o.begun, o.total = true, v.Total()
 		o.changed = o.changed[:0]
 		for q := range o.queues {
-			for _, x := range o.queues[q] {
-				o.changed = append(o.changed, x.job)
-			}
+			o.changed = append(o.changed, o.queues[q]...)
 		}
 		jobs := FIFOOrder(v)
 		for id, ok := jobs.Next(); ok; id, ok = jobs.Next() {
@@ -222,8 +150,8 @@ func (o *shares) follow(v *state.View) (anew bool) {
 	return anew
 }
 
-// move adds a job to the heap of its queue, moves it within the heap, or
-// removes it, according to the job's waiting tasks and sort key.
+// move adds a job to the list of its queue, moves it there, or removes it,
+// according to the job's waiting tasks and sort key.
 func (o *shares) move(v *state.View, id state.JobID) {
 	q := v.Queue(id)
 	if o.together {
@@ -232,52 +160,28 @@ func (o *shares) move(v *state.View, id state.JobID) {
 	for int(q) >= len(o.queues) {
 		o.queues = append(o.queues, nil)
 	}
-	heap := &o.queues[q]
-	at := o.place.Of(id)
-	waits := v.Waiting(id, state.Map)+v.Waiting(id, state.Reduce) > 0
-	switch {
-	case waits && *at == 0:
-		*heap = append(*heap, keyed{})
-		o.up(*heap, len(*heap)-1, keyed{o.key(v, id), id})
-	case waits:
-		o.put(*heap, int(*at-1), keyed{o.key(v, id), id})
-	case *at > 0:
-		hole, last := int(*at-1), len(*heap)-1
-		moved := (*heap)[last]
-		if *heap, *at = (*heap)[:last], 0; hole < last {
-			o.put(*heap, hole, moved)
-		}
+	list, now := &o.queues[q], listed{is: v.Waiting(id, state.Map)+v.Waiting(id, state.Reduce) > 0}
+	if now.is {
+		now.key = o.key(v, id)
 	}
-}
-
-// put places job x at position i of the queue's heap, where it may replace
-// another entry, and moves x up or down until the heap is in order.
-func (o *shares) put(heap jobHeap, i int, x keyed) {
-	if i > 0 && x.before(heap[(i-1)/2]) {
-		o.up(heap, i, x)
+	was := *o.listed.Of(id)
+	if was == now {
 		return
 	}
-	for child := 2*i + 1; child < len(heap); child = 2*i + 1 {
-		if child+1 < len(heap) && heap[child+1].before(heap[child]) {
-			child++
-		}
-		if !heap[child].before(x) {
-			break
-		}
-		o.set(heap, i, heap[child])
-		i = child
+	if was.is {
+		at := o.find(*list, was.key, id)
+		*list = slices.Delete(*list, at, at+1)
 	}
-	o.set(heap, i, x)
+	if now.is {
+		*list = slices.Insert(*list, o.find(*list, now.key, id), id)
+	}
+	*o.listed.Of(id) = now
 }
 
-func (o *shares) up(heap jobHeap, i int, x keyed) {
-	for ; i > 0 && x.before(heap[(i-1)/2]); i = (i - 1) / 2 {
-		o.set(heap, i, heap[(i-1)/2])
-	}
-	o.set(heap, i, x)
-}
-
-func (o *shares) set(heap jobHeap, i int, x keyed) {
-	heap[i] = x
-	*o.place.Of(x.job) = place(i + 1)
+// find returns where a job with a key is in a list, or belongs.
+func (o *shares) find(list []state.JobID, key float64, id state.JobID) int {
+	return sort.Search(len(list), func(i int) bool {
+		x := list[i]
+		return o.listed[x].key > key || o.listed[x].key == key && x >= id
+	})
 }
