@@ -24,7 +24,7 @@ func (f *File) Shares(total state.Resource, label string) []Share {
 		var weights float32
 		var asked state.Resource
 		for _, c := range q.Children {
-			capacity, _ := c.amounts(label)
+			capacity := c.of(label).Capacity
 			if capacity.Mode == Weight {
 				weights += capacity.Value
 			}
@@ -40,7 +40,8 @@ func (f *File) Shares(total state.Resource, label string) []Share {
 // share returns what the queue has, whose parent has of. The parent's children ask for so much,
 // or have so much weight, together.
 func (q *Queue) share(of *Share, total, asked state.Resource, weights float32, label string) (s Share) {
-	capacity, most := q.amounts(label)
+	x := q.of(label)
+	capacity, most := x.Capacity, x.MaxCapacity
 	if capacity.Mode == Absolute {
 		s.Guaranteed = capacity.Absolute
 		if has := of.Guaranteed; asked.MemoryMB > has.MemoryMB {
@@ -69,17 +70,6 @@ func (q *Queue) share(of *Share, total, asked state.Resource, weights float32, l
 	}
 	s.Guaranteed, s.Most = Times(total, s.Part), Times(total, s.most)
 	return s
-}
-
-// amounts returns what the file says that the queue has of nodes with a label.
-func (q *Queue) amounts(label string) (capacity, most Amount) {
-	if label == "" {
-		return q.Capacity, q.MaxCapacity
-	}
-	if of, ok := q.ByLabel[label]; ok {
-		return of.Capacity, of.MaxCapacity
-	}
-	return Amount{}, Amount{Value: 100} //nolint:mnd // percent
 }
 
 // Times returns a share of memory and cores, rounded down.

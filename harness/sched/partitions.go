@@ -1,7 +1,6 @@
 package sched
 
 import (
-	"fmt"
 	"slices"
 
 	"heddle/harness/queues"
@@ -53,14 +52,7 @@ func (m *partitions) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 
 // Admit implements Masters.
 func (m *partitions) Admit(v *state.View, id state.JobID, master state.Resource) error {
-	label := m.labelOf(v, id)
-	if q, err := m.file.Leaf(v.QueueName(v.Queue(id))); err == nil && label != "" && !q.MayUse(label) {
-		return fmt.Errorf("queue %s may not use nodes of label %s", q.Path, label)
-	}
-	if label != "" && v.TotalOf(label) == (state.Resource{}) {
-		return fmt.Errorf("no node has label %s", label)
-	}
-	return m.of(label).Admit(v, id, master)
+	return m.of(m.labelOf(v, id)).Admit(v, id, master)
 }
 
 // Leave implements Masters.

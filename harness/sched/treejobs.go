@@ -24,6 +24,10 @@ func (m *tree) Admit(v *state.View, id state.JobID, master state.Resource) error
 		perUser = min(most, int(float32(most)*(b.UserLimit/100)*b.UserLimitFactor))
 	}
 	switch {
+	case m.label != "" && !q.MayUse(m.label):
+		return fmt.Errorf("queue %s may not use nodes of label %s", q.Path, m.label)
+	case m.label != "" && m.total == (state.Resource{}):
+		return fmt.Errorf("no node has label %s", m.label)
 	case q.Stopped:
 		return fmt.Errorf("queue %s is STOPPED and takes no jobs", q.Path)
 	case b.jobs >= most:
