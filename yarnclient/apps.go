@@ -78,6 +78,8 @@ type AppFilter struct {
 	Tags   []string // application tags; only applications with at least one of these tags are listed
 	// StartedFromMs is the earliest start time of the applications to list, in Unix ms.
 	StartedFromMs int64
+	// EndedFromMs is the earliest end of the applications to list, in Unix ms: those that run are not.
+	EndedFromMs int64
 	// The field Without names the parts of an application that the
 	// ResourceManager shall leave out, so that its answer is much smaller:
 	// "resourceRequests", "timeouts", "appNodeLabelExpression",
@@ -97,6 +99,9 @@ func (f *AppFilter) values() url.Values {
 	}
 	if f.StartedFromMs > 0 {
 		v.Set("startedTimeBegin", strconv.FormatInt(f.StartedFromMs, 10))
+	}
+	if f.EndedFromMs > 0 {
+		v.Set("finishedTimeBegin", strconv.FormatInt(f.EndedFromMs, 10))
 	}
 	return v
 }

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -603,6 +604,38 @@ func TestPolls(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestManyMasters: the ApplicationMasters of many jobs are asked as often, together, as those of few.
+func TestManyMasters(t *testing.T) {
+	asked := func(jobs int) int64 {
+		var n atomic.Int64
+		synctest.Test(t, func(t *testing.T) {
+			c := newCluster(t, yarntest.Workers(1, 100, 1024, 8), func(cfg *yarntest.Config) { cfg.Latency = 20 * time.Millisecond })
+			c.clients.RM = errtest.Must(yarnclient.NewRM(yarnclient.Options{Addresses: []string{"rm:8088"}, Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+				if strings.HasPrefix(r.URL.Path, "/proxy") {
+					n.Add(1)
+				}
+				return c.Transport().RoundTrip(r)
+			})}))
+			c.watch = watch.New(c.clients, c)
+			s := c.start()
+			for i := range jobs {
+				c.submit(yarntest.Job{Run: lasting(3 * time.Minute)}, fmt.Sprintf("r1n%d", i+1))
+			}
+			<-time.After(time.Minute)
+			n.Store(0)
+			<-time.After(time.Minute)
+			_, err := s.Stop(t.Context())
+			c.must(err)
+		})
+		return n.Load()
+	}
+	few, many := asked(20), asked(100)
+	t.Logf("in a minute 20 masters were asked %d times, 100 %d times", few, many)
+	if few < 600 || many > 2*few {
+		t.Errorf("in a minute 20 masters were asked %d times, want 600 or more, and 100 of them %d times, want twice that at most", few, many)
 	}
 }
 

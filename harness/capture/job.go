@@ -44,6 +44,7 @@ type jobRecord struct {
 
 	last       yarnclient.Job   // progress of the job that the ApplicationMaster reported last
 	lastListed yarnclient.Job   // progress of the job that the ApplicationMaster reported just before its tasks were last listed
+	askAfter   time.Time        // earliest time to ask the ApplicationMaster again
 	listAfter  time.Time        // earliest time to list the job's tasks again, so that such calls take at most a fifth of the time
 	seen       map[string]stage // stage (waiting, running or ended) that was last recorded of each task and task attempt, by id
 

@@ -14,8 +14,13 @@ import (
 // attempts that have started or ended. The job's history file is more exact, but
 // exists only after the job's end.
 func (s *Session) askMaster(ctx context.Context, j *jobRecord) error {
+	begun := time.Now()
+	if begun.Before(j.askAfter) {
+		return nil
+	}
 	master := s.watch.Cluster.RM.AM("application_" + strings.TrimPrefix(string(j.id), "job_"))
 	job, err := master.Job(ctx)
+	j.askAfter = time.Now().Add(s.pause(time.Since(begun)))
 	if err != nil {
 		if errors.Is(err, yarnclient.ErrJobEnded) || errors.Is(err, yarnclient.ErrNoMaster) {
 			return nil
@@ -32,11 +37,11 @@ func (s *Session) askMaster(ctx context.Context, j *jobRecord) error {
 		s.options.Progress(s.progress())
 	}
 	s.mu.Unlock()
-	begun := time.Now()
 	// skip: no task started or ended since the last list of tasks, or that list was slow and is to be repeated only later
-	if job == j.lastListed || begun.Before(j.listAfter) {
+	if job == j.lastListed || time.Now().Before(j.listAfter) {
 		return nil
 	}
+	begun = time.Now()
 	tasks, err := master.Tasks(ctx)
 	for _, t := range tasks {
 		if err == nil {
@@ -46,7 +51,7 @@ func (s *Session) askMaster(ctx context.Context, j *jobRecord) error {
 	if err != nil {
 		return err // no warning: the job may have ended; if it has not, the next call tries again
 	}
-	j.lastListed, j.listAfter = job, time.Now().Add(4*time.Since(begun))
+	j.lastListed, j.listAfter = job, time.Now().Add(s.pause(time.Since(begun)))
 	return nil
 }
 
@@ -173,3 +178,11 @@ func (s *Session) progress() Progress {
 // masterInterval is the shortest time between two calls that ask one ApplicationMaster
 // for its job's progress.
 const masterInterval = 500 * time.Millisecond
+
+// pause is for how long an ApplicationMaster is not asked again after a call, or a list of tasks, that took
+// so long. Each call is work for the ResourceManager's proxy: those of many jobs take half of the time together.
+func (s *Session) pause(took time.Duration) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return took * time.Duration(max(4, 2*len(s.alive)))
+}

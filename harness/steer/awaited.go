@@ -21,6 +21,7 @@ type awaited struct {
 // add adds an opening.
 func (a *awaited) add(op *opening) {
 	a.added++
+	op.job.core.awaits++
 	op.place = a.added
 	op.awaited = true
 	a.all = append(a.all, op)
@@ -55,6 +56,7 @@ func unbound(list []*decision) []*decision {
 func (a *awaited) remove(op *opening) {
 	if i := slices.Index(a.all, op); i >= 0 {
 		a.all = slices.Delete(a.all, i, i+1)
+		op.job.core.awaits--
 	}
 	op.awaited = false
 }
@@ -65,11 +67,11 @@ func (a *awaited) remove(op *opening) {
 // new containers together: first node-local maps, then rack-local ones, then the rest.
 // A map that is assigned already is no reason to wait. Nor is a map whose granted
 // container is at least as near to the map's input as op's node, nor one that is off-rack
-// on both nodes: whichever container comes first may have it. Where very many decisions of
-// the job wait, none must: they would wait for each other in turn, each for about a heartbeat of
+// on both nodes: whichever container comes first may have it. Where very many decisions
+// wait, those of a job with many need not: they would wait for each other in turn, each for about a heartbeat of
 // the ApplicationMaster, while nodes are idle.
 func (op *opening) mustWait() bool {
-	if op.kind != state.Map || !op.awaited || len(op.job.awaited.all) > manyWait {
+	if op.kind != state.Map || !op.awaited || len(op.job.awaited.all) > manyOfJob && op.job.core.awaits > manyWait {
 		return false
 	}
 	level, last := op.lastMap() // only maps that come before it on op's node are a reason to wait
@@ -110,8 +112,12 @@ func (op *opening) mustWait() bool {
 	return false
 }
 
-// manyWait is from how many openings of a job on idle nodes count more than which of its maps runs where.
-const manyWait = 100
+// Where more than manyWait openings wait in all, and more than manyOfJob of one job, idle nodes count more than
+// which of the job's maps runs where.
+const (
+	manyWait  = 100
+	manyOfJob = 16
+)
 
 // blocked says whether op must wait for the decision theirs. The map last is that of op's
 // that the ApplicationMaster would choose last for a container on op's node, and level is

@@ -130,6 +130,7 @@ type Core struct {
 	resumedAt   time.Time // when steering last made decisions again after trouble
 	relapses    int       // how often trouble came back within a second of resumedAt, in a row
 	moves       moves
+	awaits      int // openings that are awaited, of all jobs
 	capacity    timetable
 	gate        gate
 	grantWait   grantWait

@@ -76,7 +76,8 @@ type moves struct {
 	calls  int // number of calls under way that change labels
 	last   int // number of calls made so far that change labels
 	since  time.Time
-	failed int // how many calls that change labels failed in a row
+	next   time.Time // when labels are changed again, at the earliest
+	failed int       // how many calls that change labels failed in a row
 	wake   *alarm
 }
 
@@ -117,13 +118,18 @@ func (n *node) moveAgain() {
 }
 
 // flush sends the collected label changes to YARN. If an earlier call that changes
-// labels is still under way, flush first waits for it, for overtakeAfter at most.
+// labels is still under way, flush first waits for it, for overtakeAfter at most. Where many jobs run, it
+// collects changes for longer.
 func (m *moves) flush() {
 	c := m.core
 	if len(m.to) == 0 || c.trouble != "" {
 		return
 	}
 	if wait := overtakeAfter - c.now.Sub(m.since); m.calls > 0 && wait > 0 {
+		m.wake.in(wait)
+		return
+	}
+	if wait := m.next.Sub(c.now); wait > 0 {
 		m.wake.in(wait)
 		return
 	}
@@ -142,6 +148,7 @@ func (m *moves) flush() {
 	}
 	c.change(set, &set.Number, func(err error) {
 		m.calls--
+		m.next = c.now.Add(pauseFor(c.running()/manyJobs, c.now.Sub(m.since)))
 		m.answered(number, batch, err)
 	})
 }

@@ -57,3 +57,28 @@ func TestMovesThatAreOvertaken(t *testing.T) {
 		t.Errorf("what follows the closing was done %d times, and the label is %q", closed, n.label)
 	}
 }
+
+// TestMovesOfManyJobs: where many jobs run, changes of labels are collected for a while after a call, in which
+// the ResourceManager has time to schedule.
+func TestMovesOfManyJobs(t *testing.T) {
+	for jobs, want := range map[int]time.Duration{1: 0, manyJobs - 1: 0, manyJobs: 30 * time.Millisecond, 4 * manyJobs: 120 * time.Millisecond} {
+		c, n, j := oneJob(t, 1)
+		for len(c.jobs) < jobs {
+			c.jobs = append(c.jobs, j)
+		}
+		c.out = nil
+		n.move("m00", func() {})
+		c.moves.flush()
+		sent := c.now
+		c.now = sent.Add(30 * time.Millisecond)
+		c.observed(Observation{Answers: c.out[0].(*SetLabels).Number, Sent: sent, Received: c.now})
+		if got := c.moves.next.Sub(c.now); got != want {
+			t.Errorf("%d jobs: the next change of labels after %v, want %v", jobs, got, want)
+		}
+		c.out = nil
+		n.move(idleLabel, func() {})
+		if c.moves.flush(); want > 0 == (len(c.out) > 0) {
+			t.Errorf("%d jobs: a change of labels at once is sent: %v", jobs, len(c.out) > 0)
+		}
+	}
+}

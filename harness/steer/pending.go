@@ -33,7 +33,7 @@ func (j *job) askPending() {
 		case j.reducesMayCome():
 			wait = max(100*time.Millisecond, j.calm())
 		}
-		j.asks.in(max(wait, pauseFor(20, cost)))
+		j.asks.in(max(wait, pauseFor(max(20, c.running()), cost)))
 	})
 }
 

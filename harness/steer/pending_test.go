@@ -74,7 +74,7 @@ func TestReduceTakenBack(t *testing.T) {
 // after a pause in which some of the others are, so that a ResourceManager of a thousand nodes
 // is not asked sixteen things at a time.
 func TestListsAtOnce(t *testing.T) {
-	for jobs, want := range map[int]time.Duration{1: 40 * time.Millisecond, 2: 40 * time.Millisecond, 16: 160 * time.Millisecond} {
+	for jobs, want := range map[int]time.Duration{1: 40 * time.Millisecond, 2: 40 * time.Millisecond, 16: 520 * time.Millisecond} {
 		c, _, j := oneJob(t, 1)
 		j.opened = 1
 		for range jobs - 1 {

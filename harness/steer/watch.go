@@ -67,9 +67,9 @@ func (c *Core) listApps() {
 		tags = append(tags, s.Tag)
 	}
 	c.watching.listing = true
-	ask(c, Look{What: AskApps, Tags: tags}, func(list []yarnclient.App, _ time.Time, err error) {
+	ask(c, Look{What: AskApps, Tags: tags}, func(list []yarnclient.App, sent time.Time, err error) {
 		c.watching.listing = false
-		c.watching.apps.in(c.appsEvery())
+		c.watching.apps.in(max(c.appsEvery(), pauseFor(c.running()/manyJobs, c.now.Sub(sent))))
 		if err != nil {
 			c.failed("list applications", err)
 			return
@@ -209,7 +209,7 @@ func (j *job) poll() {
 		// cluster, answers cost CPU time that tasks need.
 		switch {
 		case j.opened > 0:
-			j.polls.in(max(2*time.Millisecond, time.Duration(max(1, c.openJobs()/listsAtOnce))*cost))
+			j.polls.in(max(2*time.Millisecond, time.Duration(max(1, c.openJobs()-fewJobs))*cost))
 		case len(j.live) > 0 && len(c.view.WaitingJobs(state.Map))+len(c.view.WaitingJobs(state.Reduce)) > 0:
 			j.polls.in(max(time.Duration(len(c.view.Active()))*10*time.Millisecond, 30*time.Millisecond, pauseFor(8, cost), j.calm()))
 		case len(j.live) > 0:
@@ -220,14 +220,29 @@ func (j *job) poll() {
 	})
 }
 
-// listsAtOnce is about how many lists of containers are asked for at a time. More would only
-// wait for each other in the ResourceManager.
-const listsAtOnce = 4
+// The containers of so few jobs are listed all the time while nodes have their labels. Each further job has
+// all of them wait as long as an answer takes, so that the ResourceManager has time to schedule.
+const fewJobs = 3
+
+// From so many jobs that run on, what concerns all is asked or sent more rarely. An answer, and a change of
+// labels, then costs a ResourceManager much: it has a node label for each kind of task of each job, and counts
+// by label in each queue and application.
+const manyJobs = 16
 
 // openJobs counts the jobs whose label a node has.
 func (c *Core) openJobs() (n int) {
 	for _, j := range c.jobs {
 		if j.opened > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// running counts the jobs that have not ended.
+func (c *Core) running() (n int) {
+	for _, j := range c.jobs {
+		if !j.ended {
 			n++
 		}
 	}

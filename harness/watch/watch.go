@@ -38,6 +38,7 @@ type Watcher struct {
 type answers struct {
 	mu     sync.Mutex
 	newest map[question]*answer
+	listed map[string]*listed // by the tags asked for
 
 	// Machines are the names that YARN and HDFS have for hosts. Answers of the NameNode have YARN's.
 	Machines hosts.Names
@@ -60,7 +61,7 @@ type answer struct {
 func New(cluster *clients.Clients, files Files) *Watcher {
 	return &Watcher{
 		Cluster: cluster, RM: cluster.RM, Files: files,
-		answers: &answers{newest: map[question]*answer{}},
+		answers: &answers{newest: map[question]*answer{}, listed: map[string]*listed{}},
 	}
 }
 
@@ -75,10 +76,18 @@ func (w *Watcher) Once() *Watcher {
 // Apps returns the MapReduce applications that have any of the tags.
 func (w *Watcher) Apps(ctx context.Context, tags []string, maxAge time.Duration) ([]yarnclient.App, error) {
 	tags = slices.Sorted(slices.Values(tags))
-	return ask(ctx, w, question{"apps", strings.Join(tags, ",")}, maxAge, func(ctx context.Context) ([]yarnclient.App, error) {
+	of := strings.Join(tags, ",")
+	return ask(ctx, w, question{"apps", of}, maxAge, func(ctx context.Context) ([]yarnclient.App, error) {
+		w.mu.Lock()
+		before := w.listed[of]
+		if before == nil {
+			before = &listed{ended: map[string]yarnclient.App{}}
+			w.listed[of] = before
+		}
+		w.mu.Unlock()
 		f := mapReduce
 		f.Tags = tags
-		return w.RM.Apps(ctx, f)
+		return before.list(ctx, w.RM, f)
 	})
 }
 

@@ -1,8 +1,10 @@
 package watch
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"net/http"
 	"slices"
@@ -28,6 +30,7 @@ type cluster struct {
 	*yarntest.Fake
 	requests atomic.Int64
 	failing  atomic.Int64 // of the next requests
+	rows     atomic.Int64 // applications in answers
 
 	Files
 	read, located atomic.Int64
@@ -39,7 +42,14 @@ func (c *cluster) RoundTrip(r *http.Request) (*http.Response, error) {
 	if c.failing.Add(-1) >= 0 {
 		return nil, errors.New("connection refused")
 	}
-	return c.Transport().RoundTrip(r)
+	answer, err := c.Transport().RoundTrip(r)
+	if err == nil {
+		var body []byte
+		body, err = io.ReadAll(answer.Body)
+		c.rows.Add(int64(bytes.Count(body, []byte("\"startedTime\""))))
+		answer.Body = io.NopCloser(bytes.NewReader(body))
+	}
+	return answer, err
 }
 
 func (c *cluster) ReadStaged(context.Context, string, string) (yarn.Staged, error) {
@@ -301,4 +311,47 @@ func TestOneName(t *testing.T) {
 	if a := w.Agents(); a[0].Node != "n2.example.org" || w.Cluster.Agents[0].Node != "n2" {
 		t.Errorf("agents %v", a)
 	}
+}
+
+// TestEndedOnce: applications that have ended are listed by the ResourceManager only for a while, and by a Watcher
+// for ever. That holds too where one ends earlier, by the ResourceManager's clock, than others that ended before.
+func TestEndedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, w := watched(t, 0)
+		var jobs int
+		same := func(rows int64) {
+			t.Helper()
+			f := mapReduce
+			f.Tags = []string{"a"}
+			want := errtest.Must(w.RM.Apps(t.Context(), f))
+			c.rows.Store(0)
+			got := errtest.Must(w.Apps(t.Context(), f.Tags, 0))
+			line := func(list []yarnclient.App) (lines []string) {
+				for _, a := range list {
+					lines = append(lines, a.ID+" "+a.State)
+				}
+				return slices.Sorted(slices.Values(lines))
+			}
+			if a, b := line(got), line(want); len(b) != jobs || !slices.Equal(a, b) {
+				t.Fatalf("after %d jobs: listed are %v, want %v", jobs, a[max(0, len(a)-3):], b[max(0, len(b)-3):])
+			}
+			if got := c.rows.Load(); got > rows {
+				t.Errorf("after %d jobs: the ResourceManager lists %d applications, want %d or fewer", jobs, got, rows)
+			}
+		}
+		submit := func() {
+			errtest.Must(c.Submit(yarntest.Job{Name: "a", Tags: "a", Maps: [][]string{{"r1n1"}}}))
+			jobs++
+			<-time.After(time.Millisecond) // an answer of the same moment serves
+		}
+		for range 120 { // a minute has 30
+			submit()
+			same(40)
+			<-time.After(2 * time.Second)
+		}
+		submit()
+		w.listed["a"].lastEndMs += time.Hour.Milliseconds()
+		<-time.After(time.Minute)
+		same(200)
+	})
 }

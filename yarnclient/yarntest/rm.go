@@ -219,13 +219,15 @@ func (c *Fake) listApps(w http.ResponseWriter, r *http.Request) {
 		return q.Get(key) == "" || slices.Contains(strings.Split(strings.ToLower(q.Get(key)), ","), strings.ToLower(value))
 	}
 	from, _ := strconv.ParseInt(q.Get("startedTimeBegin"), 10, 64)
+	ended, _ := strconv.ParseInt(q.Get("finishedTimeBegin"), 10, 64)
 	var list []*app
 	for _, a := range c.apps {
 		tagged := q.Get("applicationTags") == ""
 		for tag := range strings.SplitSeq(a.Tags, ",") {
 			tagged = tagged || tag != "" && one("applicationTags", tag)
 		}
-		if c.up() && tagged && one("states", a.state) && one("applicationTypes", "MAPREDUCE") && ms(a.submitted) >= from {
+		timely := ms(a.submitted) >= from && ms(a.finished) >= ended
+		if c.up() && tagged && one("states", a.state) && one("applicationTypes", "MAPREDUCE") && timely {
 			list = append(list, a)
 		}
 	}
