@@ -7,8 +7,6 @@ import (
 	"math"
 	"time"
 
-	"google.golang.org/protobuf/proto"
-
 	"heddle/collectors/hdfs/internal/hdfspb"
 )
 
@@ -48,7 +46,7 @@ func (c *Client) CachePools(ctx context.Context) ([]CachePool, error) {
 	var pools []CachePool
 	for prev := ""; ; {
 		resp := &hdfspb.ListCachePoolsResponse{}
-		err := c.call(ctx, "listCachePools", &hdfspb.ListCachePoolsRequest{PrevPoolName: proto.String(prev)}, resp)
+		err := c.call(ctx, "listCachePools", &hdfspb.ListCachePoolsRequest{PrevPoolName: new(prev)}, resp)
 		if err != nil {
 			return nil, fmt.Errorf("list cache pools: %w", err)
 		}
@@ -68,18 +66,18 @@ func (c *Client) CachePools(ctx context.Context) ([]CachePool, error) {
 
 // AddCachePool makes an HDFS cache pool. Only superusers may do so.
 func (c *Client) AddCachePool(ctx context.Context, p CachePool) error {
-	info := &hdfspb.CachePoolInfo{PoolName: proto.String(p.Name)}
+	info := &hdfspb.CachePoolInfo{PoolName: new(p.Name)}
 	if p.Owner != "" {
-		info.OwnerName = proto.String(p.Owner)
+		info.OwnerName = new(p.Owner)
 	}
 	if p.Group != "" {
-		info.GroupName = proto.String(p.Group)
+		info.GroupName = new(p.Group)
 	}
 	if p.Mode != 0 {
-		info.Mode = proto.Int32(int32(p.Mode.Perm()))
+		info.Mode = new(int32(p.Mode.Perm()))
 	}
 	if p.Limit != 0 {
-		info.Limit = proto.Int64(p.Limit)
+		info.Limit = new(p.Limit)
 	}
 	err := c.call(ctx, "addCachePool", &hdfspb.PutCachePoolRequest{Info: info}, &hdfspb.Empty{})
 	if err != nil {
@@ -91,7 +89,7 @@ func (c *Client) AddCachePool(ctx context.Context, p CachePool) error {
 // RemoveCachePool removes an HDFS cache pool and its directives. Only
 // superusers may do so.
 func (c *Client) RemoveCachePool(ctx context.Context, name string) error {
-	err := c.call(ctx, "removeCachePool", &hdfspb.RemoveCachePoolRequest{PoolName: proto.String(name)}, &hdfspb.Empty{})
+	err := c.call(ctx, "removeCachePool", &hdfspb.RemoveCachePoolRequest{PoolName: new(name)}, &hdfspb.Empty{})
 	if err != nil {
 		return fmt.Errorf("remove cache pool %s: %w", name, err)
 	}
@@ -103,11 +101,11 @@ func (c *Client) RemoveCachePool(ctx context.Context, name string) error {
 // or if the directive's files exceed what is left of the pool's limit.
 func (c *Client) AddCacheDirective(ctx context.Context, d CacheDirective) (id int64, err error) {
 	info := &hdfspb.CacheDirectiveInfo{
-		Path: proto.String(d.Path), Pool: proto.String(d.Pool), Replication: proto.Uint32(uint32(max(d.Replicas, 1))),
+		Path: new(d.Path), Pool: new(d.Pool), Replication: new(uint32(max(d.Replicas, 1))),
 	}
 	if !d.Expires.IsZero() {
 		info.Expiration = &hdfspb.CacheDirectiveInfo_Expiration{
-			Millis: proto.Int64(d.Expires.UnixMilli()), IsRelative: proto.Bool(false),
+			Millis: new(d.Expires.UnixMilli()), IsRelative: new(false),
 		}
 	}
 	resp := &hdfspb.AddCacheDirectiveResponse{}

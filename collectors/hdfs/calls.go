@@ -99,7 +99,7 @@ func (l *libraryCalls) answer() ([]byte, error) {
 			"a file of so many blocks can be read by 'hdfs dfs -cat'",
 			strings.Join(l.c.options.NameNodes, ", "), len(r.Body), maxLibraryBytes)
 	}
-	r.Header.CallId = proto.Uint32(uint32(theirs.GetCallId()))
+	r.Header.CallId = new(uint32(theirs.GetCallId()))
 	frame, err := ipc.AppendFrame(nil, r.Header)
 	if err != nil {
 		return nil, fmt.Errorf("hdfs: pass an answer on: %w", err)

@@ -36,8 +36,8 @@ func (c *Client) open(ctx context.Context, address string) (*ipc.Conn, error) {
 	hello, err = ipc.AppendFrame(hello,
 		ipc.RequestHeader(ipc.ContextCall, ipc.NoRetry, c.clientID[:]),
 		&hdfspb.ConnectionContext{
-			UserInfo: &hdfspb.UserInformation{EffectiveUser: proto.String(user)},
-			Protocol: proto.String(clientProtocol),
+			UserInfo: &hdfspb.UserInformation{EffectiveUser: new(user)},
+			Protocol: new(clientProtocol),
 		})
 	if err != nil {
 		nc.Close()

@@ -133,8 +133,8 @@ func (c *Client) answer(ctx context.Context, cn *ipc.Conn, id, retry int32, meth
 	frame, err := ipc.AppendFrame(nil,
 		ipc.RequestHeader(id, retry, c.clientID[:]),
 		&hdfspb.MethodHeader{
-			MethodName:      proto.String(method),
-			Protocol:        proto.String(clientProtocol),
+			MethodName:      new(method),
+			Protocol:        new(clientProtocol),
 			ProtocolVersion: proto.Uint64(1),
 		}, req)
 	if err != nil {

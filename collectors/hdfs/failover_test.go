@@ -15,8 +15,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"google.golang.org/protobuf/proto"
-
 	"heddle/collectors/hdfs/internal/hdfspb"
 	"heddle/collectors/hdfs/ipc"
 	"heddle/traces/errtest"
@@ -408,9 +406,9 @@ func TestLibraryCalls(t *testing.T) {
 				defer calls.Close()
 				calls.Write(ipc.Greeting(0))
 				calls.Write(must(ipc.AppendFrame(nil, ipc.RequestHeader(ipc.ContextCall, ipc.NoRetry, client.clientID[:]),
-					&hdfspb.ConnectionContext{UserInfo: &hdfspb.UserInformation{EffectiveUser: proto.String("me")}})))
+					&hdfspb.ConnectionContext{UserInfo: &hdfspb.UserInformation{EffectiveUser: new("me")}})))
 				ask := func(id int32) (class string, err error) {
-					calls.Write(must(ipc.AppendFrame(nil, ipc.RequestHeader(id, ipc.NoRetry, client.clientID[:]), &hdfspb.MethodHeader{MethodName: proto.String("mkdirs")}, &hdfspb.Empty{})))
+					calls.Write(must(ipc.AppendFrame(nil, ipc.RequestHeader(id, ipc.NoRetry, client.clientID[:]), &hdfspb.MethodHeader{MethodName: new("mkdirs")}, &hdfspb.Empty{})))
 					frame, err := ipc.ReadFrame(bufio.NewReader(calls), ipc.MaxFrameBytes)
 					if err != nil {
 						return "", err

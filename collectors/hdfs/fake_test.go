@@ -209,7 +209,7 @@ func (nn *fakeNameNode) handle(call fakeCall, c net.Conn, writing *sync.Mutex) {
 
 func (r fakeReply) frame() []byte {
 	header := &hdfspb.ResponseHeader{
-		CallId:         proto.Uint32(uint32(r.id)),
+		CallId:         new(uint32(r.id)),
 		Status:         hdfspb.ResponseHeader_SUCCESS.Enum(),
 		ExceptionClass: r.class, ErrorMessage: r.text, ErrorDetail: r.detail,
 	}

@@ -68,7 +68,7 @@ type Replica struct {
 // if there is no file or folder at the path.
 func (c *Client) Stat(ctx context.Context, path string) (File, error) {
 	resp := &hdfspb.GetFileInfoResponse{}
-	err := c.call(ctx, "getFileInfo", &hdfspb.GetFileInfoRequest{Src: proto.String(path)}, resp)
+	err := c.call(ctx, "getFileInfo", &hdfspb.GetFileInfoRequest{Src: new(path)}, resp)
 	switch {
 	case err == nil && resp.Fs == nil && path == "/":
 		err = fmt.Errorf("%w: NameNode %s has no root folder", ErrUnreachable, strings.Join(c.options.NameNodes, ", "))
@@ -89,7 +89,7 @@ func (c *Client) SetReplication(ctx context.Context, path string, replicas int) 
 	}
 	resp := &hdfspb.SetReplicationResponse{}
 	err := c.call(ctx, "setReplication", &hdfspb.SetReplicationRequest{
-		Src: proto.String(path), Replication: proto.Uint32(uint32(replicas)),
+		Src: new(path), Replication: new(uint32(replicas)),
 	}, resp)
 	if err == nil && !resp.Result {
 		err = fmt.Errorf("no such file (folders have no replicas): %w", fs.ErrNotExist)
@@ -104,7 +104,7 @@ func (c *Client) SetReplication(ctx context.Context, path string, replicas int) 
 // leaves its other time unchanged.
 func (c *Client) SetModified(ctx context.Context, path string, modified time.Time) error {
 	err := c.call(ctx, "setTimes", &hdfspb.SetTimesRequest{
-		Src: proto.String(path), Mtime: proto.Uint64(uint64(modified.UnixMilli())), Atime: proto.Uint64(math.MaxUint64),
+		Src: new(path), Mtime: new(uint64(modified.UnixMilli())), Atime: proto.Uint64(math.MaxUint64),
 	}, &hdfspb.Empty{})
 	if err != nil {
 		return fmt.Errorf("set times of hdfs %s: %w", path, err)
@@ -116,7 +116,7 @@ func (c *Client) SetModified(ctx context.Context, path string, modified time.Tim
 // exists, and fs.ErrNotExist if the old path does not exist.
 func (c *Client) Rename(ctx context.Context, from, to string) error {
 	err := c.call(ctx, "rename2", &hdfspb.Rename2Request{
-		Src: proto.String(from), Dst: proto.String(to), OverwriteDest: proto.Bool(false),
+		Src: new(from), Dst: new(to), OverwriteDest: new(false),
 	}, &hdfspb.Empty{})
 	if err != nil {
 		return fmt.Errorf("rename hdfs %s to %s: %w", from, to, err)

@@ -25,7 +25,6 @@ import (
 	"github.com/jcmturner/gokrb5/v8/messages"
 	"github.com/jcmturner/gokrb5/v8/spnego"
 	krbtypes "github.com/jcmturner/gokrb5/v8/types"
-	"google.golang.org/protobuf/proto"
 
 	"heddle/collectors/hdfs/internal/hdfspb"
 	"heddle/collectors/hdfs/ipc"
@@ -97,7 +96,7 @@ func (k *kerberosNameNode) talk(c net.Conn) error {
 	}
 	methods := k.methods
 	if methods == nil {
-		methods = []*hdfspb.SaslMethod{{Method: proto.String("TOKEN"), Mechanism: proto.String("DIGEST-MD5")}, {Method: proto.String("KERBEROS"), Mechanism: proto.String("GSSAPI"), Protocol: proto.String("nn"), ServerId: proto.String("a")}}
+		methods = []*hdfspb.SaslMethod{{Method: new("TOKEN"), Mechanism: new("DIGEST-MD5")}, {Method: new("KERBEROS"), Mechanism: new("GSSAPI"), Protocol: new("nn"), ServerId: new("a")}}
 	}
 	if err := s.say(&hdfspb.Sasl{State: hdfspb.Sasl_NEGOTIATE.Enum(), Methods: methods}); err != nil {
 		return err
@@ -168,7 +167,7 @@ func (s *fakeSASL) next(want hdfspb.Sasl_State) (*hdfspb.Sasl, error) {
 
 func (s *fakeSASL) frame(step *hdfspb.Sasl) []byte {
 	id := int32(ipc.SASLCall)
-	return must(ipc.AppendFrame(nil, &hdfspb.ResponseHeader{CallId: proto.Uint32(uint32(id)), Status: hdfspb.ResponseHeader_SUCCESS.Enum()}, step))
+	return must(ipc.AppendFrame(nil, &hdfspb.ResponseHeader{CallId: new(uint32(id)), Status: hdfspb.ResponseHeader_SUCCESS.Enum()}, step))
 }
 
 func (s *fakeSASL) say(step *hdfspb.Sasl) error {
@@ -343,8 +342,8 @@ func TestHostileNameNode(t *testing.T) {
 		}}, "cannot prove that it is nn/a"},
 		{"sends the offer of an earlier connection", "", kerberosNameNode{offer: encrypted, signed: func([]byte) []byte { return earlier }}, "cannot prove that it is nn/a"},
 		{"offers nothing to choose from", "", kerberosNameNode{methods: []*hdfspb.SaslMethod{}}, "does not offer Kerberos"},
-		{"knows tokens only", "", kerberosNameNode{methods: []*hdfspb.SaslMethod{{Method: proto.String("TOKEN"), Mechanism: proto.String("DIGEST-MD5")}}}, "does not offer Kerberos"},
-		{"takes any user", "", kerberosNameNode{methods: []*hdfspb.SaslMethod{{Method: proto.String("SIMPLE")}}}, "does not offer Kerberos"},
+		{"knows tokens only", "", kerberosNameNode{methods: []*hdfspb.SaslMethod{{Method: new("TOKEN"), Mechanism: new("DIGEST-MD5")}}}, "does not offer Kerberos"},
+		{"takes any user", "", kerberosNameNode{methods: []*hdfspb.SaslMethod{{Method: new("SIMPLE")}}}, "does not offer Kerberos"},
 		{"believes without a proof", "", kerberosNameNode{offer: encrypted, step: stepIs(hdfspb.Sasl_NEGOTIATE, instead(&hdfspb.Sasl{State: hdfspb.Sasl_SUCCESS.Enum()}))}, "answered SUCCESS to NEGOTIATE, want NEGOTIATE"},
 		{"proves nothing", "", kerberosNameNode{offer: encrypted, step: stepIs(hdfspb.Sasl_CHALLENGE, instead(&hdfspb.Sasl{State: hdfspb.Sasl_SUCCESS.Enum()}))}, "answered SUCCESS to INITIATE, want CHALLENGE"},
 		{"sends an empty proof", "", kerberosNameNode{offer: encrypted, step: stepIs(hdfspb.Sasl_CHALLENGE, instead(&hdfspb.Sasl{State: hdfspb.Sasl_CHALLENGE.Enum()}))}, "the token is malformed"},
@@ -429,7 +428,7 @@ func (h *hijacked) Write(b []byte) (int, error) {
 // bounded memory.
 func FuzzSteps(f *testing.F) {
 	for _, step := range []*hdfspb.Sasl{
-		{State: hdfspb.Sasl_NEGOTIATE.Enum(), Methods: []*hdfspb.SaslMethod{{Method: proto.String("KERBEROS"), Mechanism: proto.String("GSSAPI")}}},
+		{State: hdfspb.Sasl_NEGOTIATE.Enum(), Methods: []*hdfspb.SaslMethod{{Method: new("KERBEROS"), Mechanism: new("GSSAPI")}}},
 		{State: hdfspb.Sasl_CHALLENGE.Enum(), Token: []byte{5, 4}},
 		{State: hdfspb.Sasl_SUCCESS.Enum()},
 	} {

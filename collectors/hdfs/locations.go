@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"golang.org/x/sync/errgroup"
-	"google.golang.org/protobuf/proto"
 
 	"heddle/collectors/hdfs/internal/hdfspb"
 	"heddle/collectors/hdfs/jobsplit"
@@ -107,7 +106,7 @@ func (c *Client) pages(ctx context.Context, dir string, locations bool) iter.Seq
 func (c *Client) list(ctx context.Context, dir string, after []byte, locations bool) (*hdfspb.DirectoryListing, error) {
 	resp := &hdfspb.GetListingResponse{}
 	err := c.call(ctx, "getListing", &hdfspb.GetListingRequest{
-		Src: proto.String(dir), StartAfter: after, NeedLocation: proto.Bool(locations),
+		Src: new(dir), StartAfter: after, NeedLocation: new(locations),
 	}, resp)
 	if err != nil {
 		return nil, err
@@ -171,7 +170,7 @@ func (c *Client) SplitLocations(ctx context.Context, splits []jobsplit.Split) ([
 func (c *Client) blocks(ctx context.Context, path string, offset, length int64) ([]Block, error) {
 	resp := &hdfspb.GetBlockLocationsResponse{}
 	err := c.call(ctx, "getBlockLocations", &hdfspb.GetBlockLocationsRequest{
-		Src: proto.String(path), Offset: proto.Uint64(uint64(offset)), Length: proto.Uint64(uint64(length)),
+		Src: new(path), Offset: new(uint64(offset)), Length: new(uint64(length)),
 	}, resp)
 	if err == nil && resp.Locations == nil {
 		err = fs.ErrNotExist

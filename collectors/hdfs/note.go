@@ -16,7 +16,7 @@ import (
 func (c *Client) Mkdir(ctx context.Context, folder string, mode fs.FileMode) error {
 	resp := &hdfspb.MkdirsResponse{}
 	err := c.call(ctx, "mkdirs", &hdfspb.MkdirsRequest{
-		Src: proto.String(folder), Masked: permission(mode), CreateParent: proto.Bool(true),
+		Src: new(folder), Masked: permission(mode), CreateParent: new(true),
 	}, resp)
 	if err == nil && !resp.Result {
 		err = errors.New("the NameNode did not make it")
@@ -29,7 +29,7 @@ func (c *Client) Mkdir(ctx context.Context, folder string, mode fs.FileMode) err
 
 // Chmod changes the permission bits of a file or folder.
 func (c *Client) Chmod(ctx context.Context, name string, mode fs.FileMode) error {
-	err := c.call(ctx, "setPermission", &hdfspb.SetPermissionRequest{Src: proto.String(name), Permission: permission(mode)}, &hdfspb.Empty{})
+	err := c.call(ctx, "setPermission", &hdfspb.SetPermissionRequest{Src: new(name), Permission: permission(mode)}, &hdfspb.Empty{})
 	if err != nil {
 		return fmt.Errorf("set permission of hdfs %s: %w", name, err)
 	}
@@ -38,7 +38,7 @@ func (c *Client) Chmod(ctx context.Context, name string, mode fs.FileMode) error
 
 // RemoveAll removes a file, or a folder with all in it; one that does not exist is no error.
 func (c *Client) RemoveAll(ctx context.Context, name string) error {
-	err := c.call(ctx, "delete", &hdfspb.DeleteRequest{Src: proto.String(name), Recursive: proto.Bool(true)}, &hdfspb.Empty{})
+	err := c.call(ctx, "delete", &hdfspb.DeleteRequest{Src: new(name), Recursive: new(true)}, &hdfspb.Empty{})
 	if err != nil {
 		return fmt.Errorf("remove hdfs %s: %w", name, err)
 	}
@@ -81,8 +81,8 @@ func (c *Client) createNote(ctx context.Context, name string, content []byte, mo
 	writer := fmt.Sprintf("heddle-%x", c.clientID)
 	made := &hdfspb.CreateResponse{}
 	err := c.call(ctx, "create", &hdfspb.CreateRequest{
-		Src: proto.String(name), Masked: permission(mode), ClientName: proto.String(writer),
-		CreateFlag: proto.Uint32(1), CreateParent: proto.Bool(false),
+		Src: new(name), Masked: permission(mode), ClientName: new(writer),
+		CreateFlag: proto.Uint32(1), CreateParent: new(false),
 		Replication: proto.Uint32(3), BlockSize: proto.Uint64(128 << 20), // of blocks that it never has
 	}, made)
 	if err != nil {
@@ -90,8 +90,8 @@ func (c *Client) createNote(ctx context.Context, name string, content []byte, mo
 	}
 	if len(content) > 0 {
 		err := c.call(ctx, "setXAttr", &hdfspb.SetXAttrRequest{
-			Src: proto.String(name), Flag: proto.Uint32(1),
-			XAttr: &hdfspb.XAttr{Namespace: hdfspb.XAttr_USER.Enum(), Name: proto.String(noteAttr), Value: content},
+			Src: new(name), Flag: proto.Uint32(1),
+			XAttr: &hdfspb.XAttr{Namespace: hdfspb.XAttr_USER.Enum(), Name: new(noteAttr), Value: content},
 		}, &hdfspb.Empty{})
 		if remote := (*RemoteError)(nil); errors.As(err, &remote) && !errors.Is(err, ErrUnavailable) {
 			return errors.Join(fmt.Errorf("%w: %w", ErrNoNote, err), c.RemoveAll(ctx, name))
@@ -102,14 +102,14 @@ func (c *Client) createNote(ctx context.Context, name string, content []byte, mo
 	}
 	// A file without blocks is complete at once.
 	return c.call(ctx, "complete", &hdfspb.CompleteRequest{
-		Src: proto.String(name), ClientName: proto.String(writer), FileId: proto.Uint64(made.GetFs().GetFileId()),
+		Src: new(name), ClientName: new(writer), FileId: new(made.GetFs().GetFileId()),
 	}, &hdfspb.CompleteResponse{})
 }
 
 // Note returns the content of a note. It is empty for a file without that attribute.
 func (c *Client) Note(ctx context.Context, name string) ([]byte, error) {
 	resp := &hdfspb.GetXAttrsResponse{}
-	err := c.call(ctx, "getXAttrs", &hdfspb.GetXAttrsRequest{Src: proto.String(name)}, resp)
+	err := c.call(ctx, "getXAttrs", &hdfspb.GetXAttrsRequest{Src: new(name)}, resp)
 	if remote := (*RemoteError)(nil); errors.As(err, &remote) && strings.Contains(remote.Message, "dfs.namenode.xattrs.enabled") {
 		return nil, nil
 	}

@@ -9,8 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"google.golang.org/protobuf/proto"
-
 	"heddle/collectors/hdfs/internal/hdfspb"
 	"heddle/traces/errtest"
 )
@@ -83,9 +81,9 @@ func (n *namespace) carryOut(c fakeCall) fakeReply {
 		case content == nil:
 			return fakeReply{message: &hdfspb.GetXAttrsResponse{}}
 		}
-		other := &hdfspb.XAttr{Namespace: hdfspb.XAttr_USER.Enum(), Name: proto.String("other"), Value: []byte("no")}
+		other := &hdfspb.XAttr{Namespace: hdfspb.XAttr_USER.Enum(), Name: new("other"), Value: []byte("no")}
 		return fakeReply{message: &hdfspb.GetXAttrsResponse{XAttrs: []*hdfspb.XAttr{
-			other, {Namespace: hdfspb.XAttr_USER.Enum(), Name: proto.String(noteAttr), Value: content},
+			other, {Namespace: hdfspb.XAttr_USER.Enum(), Name: new(noteAttr), Value: content},
 		}}}
 	}
 	return fakeReply{}

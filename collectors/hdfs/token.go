@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"net"
 
-	"google.golang.org/protobuf/proto"
-
 	"heddle/collectors/hdfs/internal/hdfspb"
 )
 
@@ -18,7 +16,7 @@ import (
 // itself for a URL. service is the NameNode's address, by which tasks find the token.
 func (c *Client) DelegationToken(ctx context.Context, renewer string) (service, token string, err error) {
 	resp := &hdfspb.GetDelegationTokenResponse{}
-	err = c.call(ctx, "getDelegationToken", &hdfspb.GetDelegationTokenRequest{Renewer: proto.String(renewer)}, resp)
+	err = c.call(ctx, "getDelegationToken", &hdfspb.GetDelegationTokenRequest{Renewer: new(renewer)}, resp)
 	if err == nil && resp.Token == nil {
 		err = errors.New("the NameNode gives none: it does not ask for Kerberos")
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -296,9 +297,7 @@ func (l *emulatedLive) Run(ctx context.Context, i int, tag string, settings ...h
 	for n, k := range l.chain(l.first[i]) {
 		job := l.jobs[k]
 		conf := yarn.Conf{"mapreduce.job.tags": tag}
-		for name, value := range job.Conf {
-			conf[name] = value
-		}
+		maps.Copy(conf, job.Conf)
 		for _, p := range settings {
 			conf[p.Name] = p.Value
 		}

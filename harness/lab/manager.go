@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"net/netip"
@@ -130,9 +131,7 @@ func (m *Manager) write(hosts string, lastly map[string]string) error {
 	at := func(port int) string { return fmt.Sprintf("%s:%d", ip, port) }
 	m.Web, m.Tracker, m.Scheduler = at(portRM), at(tracker), at(scheduler)
 	own := map[string]string{rm + "hostname": ip, rm + "bind-host": ip}
-	for name, value := range lastly {
-		own[name] = value
-	}
+	maps.Copy(own, lastly)
 	files["core-site.xml"] = withProperties(files["core-site.xml"], map[string]string{"fs.defaultFS": "file:///"})
 	files["yarn-site.xml"] = withProperties(files["yarn-site.xml"], own)
 	files["log4j.properties"] = bytes.Replace(files["log4j.properties"], []byte("=INFO,"), []byte("=WARN,"), 1)

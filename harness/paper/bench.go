@@ -190,9 +190,7 @@ func (b *bench) trials(cases []Case) ([][]Simulation, error) {
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
-	for name, trials := range fresh {
-		b.done[name] = trials
-	}
+	maps.Copy(b.done, fresh)
 	list := make([][]Simulation, len(cases))
 	for i, c := range cases {
 		list[i] = b.done[c.name()]

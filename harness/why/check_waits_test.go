@@ -2,6 +2,7 @@ package why_test
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -99,9 +100,7 @@ func (w *world) countSkips() map[int]map[traces.JobID]counted {
 	// chose the job, or none.
 	round := func(n traces.Node, place int, at traces.Time, chosen traces.JobID) {
 		before := map[traces.JobID]counted{}
-		for id, x := range now {
-			before[id] = x
-		}
+		maps.Copy(before, now)
 		w.skips[place] = before
 		for _, id := range order {
 			if id == chosen {

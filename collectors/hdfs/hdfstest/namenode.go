@@ -237,12 +237,12 @@ func (c *calls) next() (method string, id uint32, err error) {
 }
 
 func reply(id uint32, m proto.Message) []byte {
-	return frame(&hdfspb.ResponseHeader{CallId: proto.Uint32(id), Status: hdfspb.ResponseHeader_SUCCESS.Enum()}, m)
+	return frame(&hdfspb.ResponseHeader{CallId: new(id), Status: hdfspb.ResponseHeader_SUCCESS.Enum()}, m)
 }
 
 func refusal(id uint32, class, text string, detail hdfspb.ResponseHeader_Detail) []byte {
 	return frame(&hdfspb.ResponseHeader{
-		CallId: proto.Uint32(id), Status: hdfspb.ResponseHeader_ERROR.Enum(),
+		CallId: new(id), Status: hdfspb.ResponseHeader_ERROR.Enum(),
 		ExceptionClass: class, ErrorMessage: text, ErrorDetail: detail,
 	})
 }

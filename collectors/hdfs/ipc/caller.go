@@ -185,7 +185,7 @@ func Serve(nc net.Conn, answer func(method string, request []byte) ([]byte, erro
 			return err
 		}
 		reply := &hdfspb.ResponseHeader{
-			CallId: proto.Uint32(uint32(h.GetCallId())), //nolint:gosec // as Hadoop does
+			CallId: new(uint32(h.GetCallId())), //nolint:gosec // as Hadoop does
 			Status: hdfspb.ResponseHeader_SUCCESS.Enum(), ServerIpcVersion: 9,
 		}
 		var out []byte
@@ -194,7 +194,7 @@ func Serve(nc net.Conn, answer func(method string, request []byte) ([]byte, erro
 			if _, err = next(frame, step); err == nil && step.GetState() == hdfspb.Sasl_NEGOTIATE {
 				none := ""
 				out, err = AppendFrame(nil, reply, &hdfspb.Sasl{
-					State: step.State, Methods: []*hdfspb.SaslMethod{{Method: proto.String("SIMPLE"), Mechanism: &none}},
+					State: step.State, Methods: []*hdfspb.SaslMethod{{Method: new("SIMPLE"), Mechanism: &none}},
 				})
 			}
 		case id < 0: // who calls, or a sign of life

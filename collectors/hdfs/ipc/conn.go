@@ -232,9 +232,9 @@ func RequestHeader(id, retry int32, clientID []byte) *hdfspb.RequestHeader {
 	return &hdfspb.RequestHeader{
 		RpcKind:    proto.Int32(2),
 		RpcOp:      proto.Int32(0),
-		CallId:     proto.Int32(id),
+		CallId:     new(id),
 		ClientId:   clientID,
-		RetryCount: proto.Int32(retry),
+		RetryCount: new(retry),
 	}
 }
 

@@ -3,6 +3,7 @@ package clqlmrs
 import (
 	"context"
 	"fmt"
+	"maps"
 	"runtime"
 	"slices"
 	"testing"
@@ -253,9 +254,7 @@ func TestCorners(t *testing.T) {
 				return []paper.Effect{{}}
 			}}}
 			values := map[string]string{"clqlmrs.episodes": "100"}
-			for k, v := range set {
-				values[k] = v
-			}
+			maps.Copy(values, set)
 			if _, err := p.Run(context.Background(), paper.Options{Parts: []string{"K"}, Seed: 1, Seeds: 2, Workers: 2, Set: values}); err != nil {
 				t.Errorf("%s under %s: %v", name, s.Label, err)
 			}

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"maps"
 	"math"
 	"strings"
 	"testing"
@@ -265,9 +266,7 @@ func TestUtility(t *testing.T) {
 		{"dedicated", nil, 0},
 	} {
 		p := sched.Params{"utility": c.utility}
-		for name, value := range c.p {
-			p[name] = value
-		}
+		maps.Copy(p, c.p)
 		if got := made(t, p).utilityOf(v, 0, state.Map); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%s %v: %v, want %v", c.utility, c.p, got, c.want)
 		}
