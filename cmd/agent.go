@@ -24,10 +24,6 @@ type agentOptions struct {
 	inCluster
 }
 
-func agentCommand() *cli.Command {
-	return command("agent", &agentOptions{inCluster: onLab()}, runAgent)
-}
-
 func runAgent(c *cli.Context, given *agentOptions, _ []string) error {
 	o := given.Options
 	if runtime.GOOS != "linux" && (o.Sample.Cgroup != "" || o.AllowDropCaches) {

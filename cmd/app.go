@@ -19,6 +19,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"heddle/harness/config"
+	"heddle/harness/experiment"
+	"heddle/harness/export"
 	"heddle/harness/nearest"
 	"heddle/harness/option"
 	"heddle/harness/paper/models"
@@ -117,11 +119,42 @@ type group struct {
 func groups() []group {
 	return []group{
 		{"The first hour", []*cli.Command{
-			demoCommand(), runCommand(), compareCommand(), explainCommand(), reportCommand(), replayCommand(), fidelityCommand(),
+			demoCommand(),
+			command("run", &runOptions{Tell: "5%", Metric: "makespan"}, runRun),
+			reader("compare", &compareOptions{}, runCompare),
+			reader("explain", &explainOptions{}, runExplain),
+			reader("report", &reportOptions{}, runReport),
+			command("replay", &replayOptions{ReplayPlan: experiment.DefaultReplayPlan()}, runReplay),
+			reader("fidelity", &fidelityOptions{}, runFidelity),
 		}},
-		{"Runs and traces", []*cli.Command{runsCommand(), traceCommand(), sweepCommand(), paperCommand(), modelsCommand(), benchCommand()}},
-		{"Clusters", []*cli.Command{labCommand(), doctorCommand(), captureCommand(), labelsCommand(), restoreCommand(), agentCommand()}},
-		{"Shells and editors", []*cli.Command{schemaCommand(), completionCommand(), hidden(manCommand()), hidden(taskCommand())}},
+		{"Runs and traces", []*cli.Command{
+			parent(
+				"runs",
+				command("runs list", &listOptions{}, runsList),
+				reader("runs show", &runShowOptions{}, runsShow),
+				reader("runs export", &exportOptions{Rows: export.Trials}, exportRuns),
+				command("runs rm", &removeOptions{}, removeRuns),
+			),
+			traceCommand(),
+			command("sweep", &sweepOptions{}, runSweep),
+			command("paper", &paperOptions{Seed: 1}, runPaper),
+			modelsCommand(),
+			command("bench", &benchOptions{Repeat: 5, SWIM: "."}, runBench),
+		}},
+		{"Clusters", []*cli.Command{
+			labCommand(),
+			command("doctor", &doctorOptions{inCluster: onLab()}, runDoctor),
+			command("capture", &captureOptions{inCluster: onLab()}, runCapture),
+			parent("labels", command("labels show", &showOptions{inCluster: onLab()}, labelsShow), labelsPrepare()),
+			restoreCommand(),
+			command("agent", &agentOptions{inCluster: onLab()}, runAgent),
+		}},
+		{"Shells and editors", []*cli.Command{
+			reader("schema", &struct{}{}, runSchema),
+			completionCommand(),
+			hidden(command("man", &struct{}{}, runMan)),
+			hidden(taskCommand()),
+		}},
 	}
 }
 

@@ -19,10 +19,6 @@ type benchOptions struct {
 	printed
 }
 
-func benchCommand() *cli.Command {
-	return command("bench", &benchOptions{Repeat: 5, SWIM: "."}, runBench)
-}
-
 func runBench(c *cli.Context, o *benchOptions, _ []string) error {
 	loads := bench.Loads(o.SWIM)
 	for _, name := range o.Load {

@@ -19,10 +19,6 @@ type captureOptions struct {
 	printed
 }
 
-func captureCommand() *cli.Command {
-	return command("capture", &captureOptions{inCluster: onLab()}, runCapture)
-}
-
 func runCapture(c *cli.Context, o *captureOptions, jobs []string) (err error) {
 	if o.Live == (len(jobs) > 0) {
 		return usagef("want either job ids or --live")

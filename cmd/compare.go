@@ -24,10 +24,6 @@ type compareOptions struct {
 	printed
 }
 
-func compareCommand() *cli.Command {
-	return reader("compare", &compareOptions{}, runCompare)
-}
-
 func runCompare(c *cli.Context, o *compareOptions, dirs []string) (err error) {
 	switch {
 	case o.By != "" && o.Benchfmt:

@@ -18,10 +18,6 @@ type doctorOptions struct {
 	printed
 }
 
-func doctorCommand() *cli.Command {
-	return command("doctor", &doctorOptions{inCluster: onLab()}, runDoctor)
-}
-
 func runDoctor(c *cli.Context, o *doctorOptions, _ []string) error {
 	if o.Requirements {
 		if c.IsSet("cluster") {

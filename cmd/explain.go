@@ -20,10 +20,6 @@ type explainOptions struct {
 	verified
 }
 
-func explainCommand() *cli.Command {
-	return reader("explain", &explainOptions{}, runExplain)
-}
-
 // explained is what "heddle explain" prints of a trial or trace as JSON.
 type explained struct {
 	Workload string `json:"workload,omitempty"`

@@ -16,10 +16,6 @@ type traceExportOptions struct {
 	exchange.ExportOptions
 }
 
-func traceExport() *cli.Command {
-	return reader("trace export", &traceExportOptions{}, withTrace(exportTrace))
-}
-
 func exportTrace(c *cli.Context, given *traceExportOptions, path string) error {
 	o, to := given.ExportOptions, given.To
 	if given.JSONL && to == "" {

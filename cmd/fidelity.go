@@ -24,10 +24,6 @@ type fidelityOptions struct {
 	printed
 }
 
-func fidelityCommand() *cli.Command {
-	return reader("fidelity", &fidelityOptions{}, runFidelity)
-}
-
 // acrossSeeds is enough for chance in replays to be less than what is asked of
 // predictions: with 5 seeds, means of one job on a lab were off by 3 % for chance alone.
 const acrossSeeds = 20

@@ -51,7 +51,14 @@ var usual = onLabNamed{"lab"}
 
 func labCommand() *cli.Command {
 	subcommands := []*cli.Command{
-		labUp(), labDown(), labStatus(), labExec(), labEnv(), labSet(), labKill(), labStart(),
+		command("lab up", &upOptions{onLabNamed: usual, Config: lab.Default()}, labUp),
+		command("lab down", &downOptions{onLabNamed: usual}, labDown),
+		command("lab status", &statusOptions{onLabNamed: usual}, withLab(labStatus)),
+		labExec(),
+		command("lab env", &envOptions{onLabNamed: usual}, withLab(labEnv)),
+		command("lab set", &setOptions{onLabNamed: usual}, labSet),
+		command("lab kill", &killOptions{usual, "KILL"}, labKill),
+		command("lab start", &onLabNamed{usual.Lab}, labStart),
 	}
 	for _, c := range subcommands {
 		c.Before = needLinux
@@ -61,29 +68,27 @@ func labCommand() *cli.Command {
 
 func needLinux(*cli.Context) error { return withCode(exitCluster, lab.NeedLinux()) }
 
-func labUp() *cli.Command {
-	return command("lab up", &upOptions{onLabNamed: usual, Config: lab.Default()}, func(c *cli.Context, o *upOptions, _ []string) error {
-		o.Config.Name = o.Lab
-		conf, err := keepSettings(c, o.Config)
-		if err != nil {
-			return usage(err)
-		}
-		if err := conf.Validate(); err != nil {
-			return usage(err)
-		}
-		if conf.Executable, err = os.Executable(); err != nil {
-			return err
-		}
-		began := time.Now()
-		putsBack(c, "lab "+conf.Name+": what was started is taken down", "heddle lab down --name "+conf.Name)
-		l, err := lab.Up(c.Context, conf, func(e lab.Event) { fmt.Fprintln(c.App.ErrWriter, e) })
-		if err != nil {
-			return err
-		}
-		took := time.Since(began)
-		fmt.Fprintf(c.App.ErrWriter, "lab %s is up, %.1f s\n", l.Name, took.Seconds())
-		return printText(c, labIsUp{l.Name, l.ClusterFile(), took.Milliseconds()}, l.ClusterFile()+"\n")
-	})
+func labUp(c *cli.Context, o *upOptions, _ []string) error {
+	o.Config.Name = o.Lab
+	conf, err := keepSettings(c, o.Config)
+	if err != nil {
+		return usage(err)
+	}
+	if err := conf.Validate(); err != nil {
+		return usage(err)
+	}
+	if conf.Executable, err = os.Executable(); err != nil {
+		return err
+	}
+	began := time.Now()
+	putsBack(c, "lab "+conf.Name+": what was started is taken down", "heddle lab down --name "+conf.Name)
+	l, err := lab.Up(c.Context, conf, func(e lab.Event) { fmt.Fprintln(c.App.ErrWriter, e) })
+	if err != nil {
+		return err
+	}
+	took := time.Since(began)
+	fmt.Fprintf(c.App.ErrWriter, "lab %s is up, %.1f s\n", l.Name, took.Seconds())
+	return printText(c, labIsUp{l.Name, l.ClusterFile(), took.Milliseconds()}, l.ClusterFile()+"\n")
 }
 
 // labIsUp is what "heddle lab up" prints as JSON once the lab (Hadoop cluster
@@ -145,25 +150,21 @@ func runningLab(c *cli.Context) (*lab.Lab, error) {
 	return l, err
 }
 
-func labDown() *cli.Command {
-	return command("lab down", &downOptions{onLabNamed: usual}, func(c *cli.Context, o *downOptions, _ []string) error {
-		if err := lab.NeedRoot(); err != nil {
-			return err
-		}
-		began := time.Now()
-		putsBack(c, "nothing; lab "+o.Lab+" is taken down to the end", "heddle lab down --name "+o.Lab)
-		if err := lab.Down(c.Context, o.Lab, o.Purge); err != nil {
-			return err
-		}
-		fmt.Fprintf(c.App.ErrWriter, "lab %s is down, %.1f s\n", o.Lab, time.Since(began).Seconds())
-		return nil
-	})
+func labDown(c *cli.Context, o *downOptions, _ []string) error {
+	if err := lab.NeedRoot(); err != nil {
+		return err
+	}
+	began := time.Now()
+	putsBack(c, "nothing; lab "+o.Lab+" is taken down to the end", "heddle lab down --name "+o.Lab)
+	if err := lab.Down(c.Context, o.Lab, o.Purge); err != nil {
+		return err
+	}
+	fmt.Fprintf(c.App.ErrWriter, "lab %s is down, %.1f s\n", o.Lab, time.Since(began).Seconds())
+	return nil
 }
 
-func labStatus() *cli.Command {
-	return command("lab status", &statusOptions{onLabNamed: usual}, withLab(func(c *cli.Context, _ *statusOptions, l *lab.Lab) error {
-		return show(c, l.Status(c.Context))
-	}))
+func labStatus(c *cli.Context, _ *statusOptions, l *lab.Lab) error {
+	return show(c, l.Status(c.Context))
 }
 
 func labExec() *cli.Command {
@@ -201,18 +202,16 @@ func labExec() *cli.Command {
 	return c
 }
 
-func labEnv() *cli.Command {
-	return command("lab env", &envOptions{onLabNamed: usual}, withLab(func(c *cli.Context, _ *envOptions, l *lab.Lab) error {
-		if err := l.NeedUp(); err != nil {
-			warn(err.Error())
-		}
-		variables := map[string]string{}
-		for _, e := range l.Env() {
-			name, value, _ := strings.Cut(e, "=")
-			variables[name] = value
-		}
-		return printResult(c, variables, func(out io.Writer) error { return writeEnv(asIs(out), variables) })
-	}))
+func labEnv(c *cli.Context, _ *envOptions, l *lab.Lab) error {
+	if err := l.NeedUp(); err != nil {
+		warn(err.Error())
+	}
+	variables := map[string]string{}
+	for _, e := range l.Env() {
+		name, value, _ := strings.Cut(e, "=")
+		variables[name] = value
+	}
+	return printResult(c, variables, func(out io.Writer) error { return writeEnv(asIs(out), variables) })
 }
 
 // writeEnv writes shell commands that set environment variables, so that

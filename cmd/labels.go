@@ -13,24 +13,18 @@ import (
 	"heddle/harness/runs"
 )
 
-func labelsCommand() *cli.Command {
-	return parent("labels", labelsShow(), labelsPrepare())
-}
-
 type showOptions struct {
 	inCluster
 	printed
 }
 
-func labelsShow() *cli.Command {
-	return command("labels show", &showOptions{inCluster: onLab()}, func(c *cli.Context, o *showOptions, _ []string) error {
-		return withCluster(o.Cluster, func(cluster *change.Target) error {
-			s, err := change.Inspect(c.Context, cluster)
-			if err != nil {
-				return withCode(exitCluster, err)
-			}
-			return show(c, s)
-		})
+func labelsShow(c *cli.Context, o *showOptions, _ []string) error {
+	return withCluster(o.Cluster, func(cluster *change.Target) error {
+		s, err := change.Inspect(c.Context, cluster)
+		if err != nil {
+			return withCode(exitCluster, err)
+		}
+		return show(c, s)
 	})
 }
 

@@ -14,44 +14,38 @@ type setOptions struct {
 	lab.Change
 }
 
-func labSet() *cli.Command {
-	return command("lab set", &setOptions{onLabNamed: usual}, func(c *cli.Context, o *setOptions, _ []string) error {
-		l, err := runningLab(c)
-		if err != nil {
-			return err
-		}
-		return l.Set(o.Change)
-	})
+func labSet(c *cli.Context, o *setOptions, _ []string) error {
+	l, err := runningLab(c)
+	if err != nil {
+		return err
+	}
+	return l.Set(o.Change)
 }
 
-func labKill() *cli.Command {
-	return command("lab kill", &killOptions{usual, "KILL"}, func(c *cli.Context, o *killOptions, args []string) error {
-		signal := unix.SignalNum("SIG" + strings.TrimPrefix(strings.ToUpper(o.Signal), "SIG"))
-		if signal == 0 {
-			return usagef("lab kill: --signal %s: want the name of a signal, such as TERM", o.Signal)
-		}
-		l, err := runningLab(c)
-		switch {
-		case err != nil:
-			return err
-		case len(args) == 2:
-			return l.Kill(c.Context, args[0], args[1], signal)
-		case c.IsSet("signal"):
-			return usagef("lab kill: --signal: want a DAEMON with it; a whole node always gets KILL")
-		}
-		return l.KillNode(c.Context, args[0])
-	})
+func labKill(c *cli.Context, o *killOptions, args []string) error {
+	signal := unix.SignalNum("SIG" + strings.TrimPrefix(strings.ToUpper(o.Signal), "SIG"))
+	if signal == 0 {
+		return usagef("lab kill: --signal %s: want the name of a signal, such as TERM", o.Signal)
+	}
+	l, err := runningLab(c)
+	switch {
+	case err != nil:
+		return err
+	case len(args) == 2:
+		return l.Kill(c.Context, args[0], args[1], signal)
+	case c.IsSet("signal"):
+		return usagef("lab kill: --signal: want a DAEMON with it; a whole node always gets KILL")
+	}
+	return l.KillNode(c.Context, args[0])
 }
 
-func labStart() *cli.Command {
-	return command("lab start", &onLabNamed{usual.Lab}, func(c *cli.Context, _ *onLabNamed, args []string) error {
-		l, err := runningLab(c)
-		switch {
-		case err != nil:
-			return err
-		case len(args) == 2:
-			return l.Start(c.Context, args[0], args[1])
-		}
-		return l.StartNode(c.Context, args[0])
-	})
+func labStart(c *cli.Context, _ *onLabNamed, args []string) error {
+	l, err := runningLab(c)
+	switch {
+	case err != nil:
+		return err
+	case len(args) == 2:
+		return l.Start(c.Context, args[0], args[1])
+	}
+	return l.StartNode(c.Context, args[0])
 }

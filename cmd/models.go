@@ -17,7 +17,10 @@ import (
 
 func modelsCommand() *cli.Command {
 	c := reader("models", &printed{}, runModels)
-	c.Subcommands = []*cli.Command{modelsNew(), modelsShow()}
+	c.Subcommands = []*cli.Command{
+		reader("models new", &newModelOptions{}, modelsNew),
+		reader("models show", &printed{}, modelsShow),
+	}
 	return c
 }
 
@@ -26,17 +29,16 @@ type newModelOptions struct {
 	Heddle string `flag:"heddle" text:"checkout DIR of heddle's source" of:"DIR" without:"the one that this program was built from, or the one around the current folder"`
 }
 
-func modelsNew() *cli.Command {
-	return reader("models new", &newModelOptions{}, func(c *cli.Context, o *newModelOptions, names []string) error {
-		name := names[0]
-		m, err := newmodel.New(name, cmp.Or(o.Dir, name), o.Heddle)
-		if err != nil {
-			return err
-		}
-		if err := m.Write(); err != nil {
-			return failed(err)
-		}
-		_, err = fmt.Fprintf(c.App.Writer, `in %[1]s, a Go module of its own:
+func modelsNew(c *cli.Context, o *newModelOptions, names []string) error {
+	name := names[0]
+	m, err := newmodel.New(name, cmp.Or(o.Dir, name), o.Heddle)
+	if err != nil {
+		return err
+	}
+	if err := m.Write(); err != nil {
+		return failed(err)
+	}
+	_, err = fmt.Fprintf(c.App.Writer, `in %[1]s, a Go module of its own:
   %[2]s/model.go
       the model: its rule, parameters and Choose; change them
   %[3]s
@@ -59,8 +61,7 @@ then, in that folder:
   go run . replay TRACE --model yarn --model %[5]s
       a trace's jobs under YARN and under the model
 `, m.Dir, m.Package, m.Scenario, m.Checkout, name)
-		return failed(err)
-	})
+	return failed(err)
 }
 
 func runModels(c *cli.Context, _ *printed, names []string) error {

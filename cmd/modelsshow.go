@@ -12,18 +12,16 @@ import (
 	"heddle/harness/sched"
 )
 
-func modelsShow() *cli.Command {
-	return reader("models show", &printed{}, func(c *cli.Context, _ *printed, args []string) error {
-		s, err := readState(args[0])
-		if err != nil {
-			return fmt.Errorf("%s: %w", args[0], err)
-		}
-		tables, err := s.Show()
-		if err != nil {
-			return fmt.Errorf("%s: %w", args[0], err)
-		}
-		return printDoc(c, shownState{s.Model, s.Params, s.For, tables}, describeState(s, tables))
-	})
+func modelsShow(c *cli.Context, _ *printed, args []string) error {
+	s, err := readState(args[0])
+	if err != nil {
+		return fmt.Errorf("%s: %w", args[0], err)
+	}
+	tables, err := s.Show()
+	if err != nil {
+		return fmt.Errorf("%s: %w", args[0], err)
+	}
+	return printDoc(c, shownState{s.Model, s.Params, s.For, tables}, describeState(s, tables))
 }
 
 // shownState is the JSON of the command.

@@ -61,10 +61,6 @@ type paperOptions struct {
 	printed
 }
 
-func paperCommand() *cli.Command {
-	return command("paper", &paperOptions{Seed: 1}, runPaper)
-}
-
 // paperResult is what the command prints: a report or a matrix.
 type paperResult interface {
 	Doc() doc.Doc

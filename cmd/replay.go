@@ -30,10 +30,6 @@ type replayOptions struct {
 	printed
 }
 
-func replayCommand() *cli.Command {
-	return command("replay", &replayOptions{ReplayPlan: experiment.DefaultReplayPlan()}, runReplay)
-}
-
 func runReplay(c *cli.Context, o *replayOptions, files []string) (err error) {
 	switch err := o.check(c); {
 	case err != nil:

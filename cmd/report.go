@@ -23,10 +23,6 @@ type reportOptions struct {
 	inRuns
 }
 
-func reportCommand() *cli.Command {
-	return reader("report", &reportOptions{}, runReport)
-}
-
 // mostPageBytes is how large a page is without a warning.
 const mostPageBytes = 5_000_000
 

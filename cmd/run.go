@@ -43,20 +43,18 @@ type simulation struct {
 	Others      float64 `flag:"others" text:"with --simulate, how many of the cores that all nodes share other programs take from the tasks" min:"0"`
 }
 
-func runCommand() *cli.Command {
-	return command("run", &runOptions{Tell: "5%", Metric: "makespan"}, func(c *cli.Context, o *runOptions, files []string) error {
-		x := &experiment.Options{
-			Name: o.RunName, Resume: o.Resume, Unverified: o.Unverified, RecordObservations: o.Record, OthersCores: o.Others,
-			Command: os.Args,
-		}
-		if o.New {
-			return beginExperiment(c, files)
-		}
-		if o.DryRun {
-			return dryRun(c, o, x, files)
-		}
-		return runExperiment(c, o, x, files)
-	})
+func runRun(c *cli.Context, o *runOptions, files []string) error {
+	x := &experiment.Options{
+		Name: o.RunName, Resume: o.Resume, Unverified: o.Unverified, RecordObservations: o.Record, OthersCores: o.Others,
+		Command: os.Args,
+	}
+	if o.New {
+		return beginExperiment(c, files)
+	}
+	if o.DryRun {
+		return dryRun(c, o, x, files)
+	}
+	return runExperiment(c, o, x, files)
 }
 
 func runExperiment(c *cli.Context, o *runOptions, x *experiment.Options, files []string) error {

@@ -20,34 +20,28 @@ import (
 	"heddle/traces/printable"
 )
 
-func runsCommand() *cli.Command {
-	return parent("runs", runsList(), runsShow(), runsExport(), runsRemove())
-}
-
 type listOptions struct {
 	inRuns
 	printed
 }
 
-func runsList() *cli.Command {
-	return command("runs list", &listOptions{}, func(c *cli.Context, o *listOptions, _ []string) error {
-		root, err := runsRoot(o.Runs)
-		if err != nil {
-			return err
-		}
-		found, err := runs.List(root)
-		if err != nil && found == nil {
-			return err
-		} else if err != nil {
-			warn(strings.Split(err.Error(), "\n")...)
-		}
-		list := describe(found)
-		slices.SortStableFunc(list, func(a, b results.About) int { return b.Started.Compare(a.Started) })
-		if len(list) == 0 {
-			fmt.Fprintln(c.App.ErrWriter, "no runs in", root)
-		}
-		return printDoc(c, list, results.Table(list))
-	})
+func runsList(c *cli.Context, o *listOptions, _ []string) error {
+	root, err := runsRoot(o.Runs)
+	if err != nil {
+		return err
+	}
+	found, err := runs.List(root)
+	if err != nil && found == nil {
+		return err
+	} else if err != nil {
+		warn(strings.Split(err.Error(), "\n")...)
+	}
+	list := describe(found)
+	slices.SortStableFunc(list, func(a, b results.About) int { return b.Started.Compare(a.Started) })
+	if len(list) == 0 {
+		fmt.Fprintln(c.App.ErrWriter, "no runs in", root)
+	}
+	return printDoc(c, list, results.Table(list))
 }
 
 // describe returns the summaries of runs. It prints a warning for each run whose
@@ -71,29 +65,23 @@ type runShowOptions struct {
 	printed
 }
 
-func runsShow() *cli.Command {
-	return reader("runs show", &runShowOptions{}, func(c *cli.Context, o *runShowOptions, args []string) error {
-		found, err := openRuns(o.Runs, args)
-		if err != nil {
-			return err
-		}
-		found[0].Unverified = o.Unverified
-		s, err := results.Show(found[0], describe(found)[0])
-		if err != nil {
-			return err
-		}
-		return show(c, s)
-	})
+func runsShow(c *cli.Context, o *runShowOptions, args []string) error {
+	found, err := openRuns(o.Runs, args)
+	if err != nil {
+		return err
+	}
+	found[0].Unverified = o.Unverified
+	s, err := results.Show(found[0], describe(found)[0])
+	if err != nil {
+		return err
+	}
+	return show(c, s)
 }
 
 type removeOptions struct {
 	inRuns
 	Yes bool `flag:"yes,y" text:"do not ask"`
 	asJSON
-}
-
-func runsRemove() *cli.Command {
-	return command("runs rm", &removeOptions{}, removeRuns)
 }
 
 func removeRuns(c *cli.Context, o *removeOptions, args []string) error {

@@ -20,10 +20,6 @@ type exportOptions struct {
 	verified
 }
 
-func runsExport() *cli.Command {
-	return reader("runs export", &exportOptions{Rows: export.Trials}, exportRuns)
-}
-
 func exportRuns(_ *cli.Context, o *exportOptions, args []string) error {
 	if o.Output == "" {
 		return errors.New("runs export needs --output FILE.parquet or FILE.csv")

@@ -21,10 +21,6 @@ type sweepOptions struct {
 	printed
 }
 
-func sweepCommand() *cli.Command {
-	return command("sweep", &sweepOptions{}, runSweep)
-}
-
 func runSweep(c *cli.Context, o *sweepOptions, files []string) error {
 	switch {
 	case (o.Resume == "") != (len(files) == 1):

@@ -34,12 +34,12 @@ type (
 
 func traceCommand() *cli.Command {
 	return parent("trace", reader("trace info", &printed{}, withTrace(traceInfo)),
-		traceWhy(),
+		reader("trace why", &asJSON{}, explainTask),
 		reader("trace check", &asJSON{}, withTrace(traceCheck)),
 		reader("trace repair", &copyOptions{}, withTrace(traceRepair)),
 		reader("trace cut", &cutOptions{}, withTrace(traceCut)),
 		traceImport(),
-		traceExport())
+		reader("trace export", &traceExportOptions{}, withTrace(exportTrace)))
 }
 
 // fileInfo is what "heddle trace info" prints as JSON.

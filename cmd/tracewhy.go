@@ -13,10 +13,6 @@ import (
 	"heddle/traces/tracefile"
 )
 
-func traceWhy() *cli.Command {
-	return reader("trace why", &asJSON{}, explainTask)
-}
-
 // whyAnswer is what "heddle trace why" prints of an attempt as JSON.
 type whyAnswer struct {
 	ID               string   `json:"id"`
