@@ -206,11 +206,7 @@ func (c *Cluster) fill(file string) {
 	for i := range c.Agents {
 		paths = append(paths, &c.Agents[i].TokenFile, &c.Agents[i].CAFile)
 	}
-	for _, p := range paths {
-		if *p != "" && !filepath.IsAbs(*p) {
-			*p = filepath.Join(filepath.Dir(file), *p)
-		}
-	}
+	beside(file, paths...)
 }
 
 // fill sets the files that Kerberos' own programs take, where none are named.

@@ -177,8 +177,8 @@ func (e *Experiment) fill(file string) {
 	if e.Name == "" {
 		e.Name = strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
 	}
-	if IsClusterFile(e.Cluster) && !filepath.IsAbs(e.Cluster) {
-		e.Cluster = filepath.Join(filepath.Dir(file), e.Cluster)
+	if IsClusterFile(e.Cluster) {
+		beside(file, &e.Cluster)
 	}
 	for i := range e.Models {
 		e.Models[i].fill(e, file)
@@ -194,9 +194,7 @@ func (e *Experiment) fill(file string) {
 	}
 	for i := range e.Workloads {
 		w := &e.Workloads[i]
-		w.fillTrace(file)
-		w.fillJar(file)
-		w.fillScript()
+		w.fillFiles(file)
 		if w.Label == "" {
 			w.Label = w.Name
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"heddle/harness/internal/units"
+	"heddle/harness/option"
 	"heddle/traces"
 )
 
@@ -15,20 +16,20 @@ import (
 // node that goes down.
 type Fault struct {
 	// At is the time of the fault, counted from the trial's first submission.
-	At units.Duration `yaml:"at" text:"When, after the trial's first submission." max:"8760h"`
+	At units.Duration `yaml:"at" flag:"at" text:"When, after the trial's first submission." max:"8760h"`
 	// Node is the name of the worker on which the fault happens. Rack is the
 	// name of a rack, with or without its slash; the fault then happens on all
 	// its workers. Only one of the two is given.
-	Node string `yaml:"node,omitempty" text:"The worker that the fault is for."`
-	Rack string `yaml:"rack,omitempty" text:"The rack instead: all its workers."`
+	Node string `yaml:"node,omitempty" flag:"node" text:"The worker that the fault is for."`
+	Rack string `yaml:"rack,omitempty" flag:"rack" text:"The rack instead: all its workers."`
 	// What is the kind of fault: FaultDown, FaultUp, FaultSlow or
 	// FaultFailAttempts.
-	What string `yaml:"what" text:"The kind of fault; failAttempts only with --simulate." required:"true" values:"down,up,slow,failAttempts"`
+	What string `yaml:"what" flag:"what" text:"The kind of fault; failAttempts only with --simulate." required:"true" values:"down,up,slow,failAttempts"`
 	// Speed is the speed of a slow node after the fault, relative to its normal
 	// speed 1.
-	Speed float64 `yaml:"speed,omitempty" text:"A slow node's speed; 1 is its normal one." min:"0.001" max:"1000"`
+	Speed float64 `yaml:"speed,omitempty" flag:"speed" text:"A slow node's speed; 1 is its normal one." min:"0.001" max:"1000"`
 	// Share is the part of task attempts that fail after the fault, 0 to 1.
-	Share float64 `yaml:"share,omitempty" text:"The part of attempts that fail, 0 to 1." min:"0" max:"1"`
+	Share float64 `yaml:"share,omitempty" flag:"share" text:"The part of attempts that fail, 0 to 1." min:"0" max:"1"`
 }
 
 // Kinds of fault: the node goes down, comes up again, or becomes slow; or a
@@ -53,27 +54,10 @@ func (l *Faults) Set(text string) error {
 		if !ok {
 			key, value = "what", key
 		}
-		var err error
-		switch key {
-		case "at":
-			err = f.At.Set(value)
-		case "node":
-			f.Node = value
-		case "rack":
-			f.Rack = value
-		case "what":
-			if f.What != "" {
-				err = fmt.Errorf("two kinds of fault, %s and %s; want one", f.What, value)
-			}
-			f.What = value
-		case "speed":
-			f.Speed, err = strconv.ParseFloat(value, 64)
-		case "share":
-			f.Share, err = strconv.ParseFloat(value, 64)
-		default:
-			err = errors.New("unknown key; want at=, node=, rack=, speed= or share=")
+		if key == "what" && f.What != "" {
+			return fmt.Errorf("%q: two kinds of fault, %s and %s; want one", part, f.What, value)
 		}
-		if err != nil {
+		if err := option.Set(option.Of(&f), key, value); err != nil {
 			return fmt.Errorf("%q: %w", part, err)
 		}
 	}

@@ -15,25 +15,6 @@ import (
 // the key jar need not give it.
 const WorkloadJar = "jar"
 
-func init() {
-	workloadKinds[WorkloadJar] = workloadKind{[]string{"jar", "main", "args", "input", "size", "maps"}, Workload.jarProblems}
-}
-
-// fillJar sets the defaults of an entry that names a jar. A relative path starts from
-// the folder of the experiment file.
-func (w *Workload) fillJar(file string) {
-	if w.Jar == "" || w.Name != "" && w.Name != WorkloadJar {
-		return
-	}
-	w.Name = WorkloadJar
-	if w.Label == "" {
-		w.Label = jarLabel(w.Jar)
-	}
-	if !filepath.IsAbs(w.Jar) {
-		w.Jar = filepath.Join(filepath.Dir(file), w.Jar)
-	}
-}
-
 // jarLabel returns the name of a jar without its ending, with _ in place of what
 // labels may not contain.
 func jarLabel(path string) string { return labelText(strings.TrimSuffix(filepath.Base(path), ".jar")) }

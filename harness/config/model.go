@@ -70,13 +70,13 @@ func (m *Model) FollowsQueues() bool { return m.Params[queuesParam] != "" }
 
 const queuesParam = "queues"
 
-// readQueues replaces the path of a file of queues by what the file says.
-func (m *Model) readQueues(beside func(*string)) error {
+// readQueues replaces the path of a file of queues, which is beside another file, by what it says.
+func (m *Model) readQueues(file string) error {
 	path := m.Params[queuesParam]
 	if path == "" || strings.ContainsAny(path, "=<\n") {
 		return nil
 	}
-	beside(&path)
+	beside(file, &path)
 	f, err := ReadQueues(path)
 	if err == nil {
 		m.Params[queuesParam] = f.String()
@@ -114,8 +114,8 @@ func (m *Model) fill(e *Experiment, file string) {
 	switch {
 	case m.Cluster == "":
 		m.Cluster = e.Cluster
-	case IsClusterFile(m.Cluster) && !filepath.IsAbs(m.Cluster):
-		m.Cluster = filepath.Join(filepath.Dir(file), m.Cluster)
+	case IsClusterFile(m.Cluster):
+		beside(file, &m.Cluster)
 	}
 }
 
@@ -270,7 +270,7 @@ func SetParam(models []Model, text string) error {
 		known = append(known, params...)
 		if slices.Contains(params, of) {
 			m.Params[param] = value
-			if err := m.readQueues(func(*string) {}); err != nil {
+			if err := m.readQueues(""); err != nil {
 				return err
 			}
 			found = true

@@ -123,20 +123,15 @@ func (s *Sweep) fill(file string) {
 	if s.Name == "" {
 		s.Name = strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
 	}
-	beside := func(path *string) {
-		if *path != "" && !filepath.IsAbs(*path) {
-			*path = filepath.Join(filepath.Dir(file), *path)
-		}
-	}
-	beside(&s.Calibration)
+	beside(file, &s.Calibration)
 	for i := range s.Models {
-		if err := s.Models[i].readQueues(beside); err != nil {
+		if err := s.Models[i].readQueues(file); err != nil {
 			s.unread.addf(fmt.Sprintf("models[%d].params.%s", i, queuesParam), "%v; want a file, or its text", err)
 		}
 	}
 	for i := range s.Traces {
 		t := &s.Traces[i]
-		beside(&t.Path)
+		beside(file, &t.Path)
 		if t.Label != "" {
 			continue
 		}

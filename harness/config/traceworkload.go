@@ -7,9 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
-
-	"heddle/harness/internal/units"
 )
 
 // WorkloadTrace is the name of the workload that runs the jobs of a trace. An
@@ -22,37 +19,6 @@ const maxPriority = 1000
 
 // jobKeys are keys by which a workload takes some of given jobs, and changes them.
 var jobKeys = []string{"first", "from", "until", "speed", "scale", "maxTasks", "cpu", "sleep", "queues", "users", "priorities"}
-
-func init() {
-	workloadKinds[WorkloadTrace] = workloadKind{
-		append([]string{"trace"}, jobKeys...),
-		Workload.traceProblems,
-	}
-}
-
-// fillTrace sets the defaults of an entry that names a trace. A relative path
-// starts from the folder of the experiment file.
-func (w *Workload) fillTrace(file string) {
-	if w.Trace == "" || w.Name != "" && w.Name != WorkloadTrace {
-		return
-	}
-	w.Name = WorkloadTrace
-	if w.Label == "" {
-		w.Label = traceLabel(w.Trace)
-	}
-	if !filepath.IsAbs(w.Trace) {
-		w.Trace = filepath.Join(filepath.Dir(file), w.Trace)
-	}
-	if w.Speed == 0 {
-		w.Speed = 1
-	}
-	if w.Scale == 0 {
-		w.Scale = 1
-	}
-	if w.CPU == 0 {
-		w.CPU = units.Duration(20 * time.Millisecond)
-	}
-}
 
 // traceLabel returns the name of a trace file without its endings, with _ in
 // place of what labels may not contain.

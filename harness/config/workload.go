@@ -184,6 +184,8 @@ func init() {
 	workloadKinds[hibench.DFSIOWrite] = workloadKind{[]string{"profile", "size", "maps"}, Workload.hibenchProblems}
 	workloadKinds[hibench.DFSIORead] = workloadKind{[]string{"profile", "size", "maps"}, Workload.dfsioReadProblems}
 	workloadKinds[hibench.Grep] = workloadKind{[]string{"size", "maps", "reduces", "regex"}, Workload.grepProblems}
+	workloadKinds[WorkloadTrace] = workloadKind{append([]string{"trace"}, jobKeys...), Workload.traceProblems}
+	workloadKinds[WorkloadJar] = workloadKind{[]string{"jar", "main", "args", "input", "size", "maps"}, Workload.jarProblems}
 }
 
 func (w Workload) problems(p *problems, path string) {
@@ -303,14 +305,32 @@ func (w Workload) streamingProblems(p *problems, path string) {
 	}
 }
 
-// fillScript sets the defaults of an entry that names a script.
-func (w *Workload) fillScript() {
-	if w.Script == "" || w.Name != "" && w.Name != hibench.Script {
-		return
+// fillFiles sets the defaults of an entry that names a trace, a jar or a script. Relative paths of files
+// start from the folder of the experiment file.
+func (w *Workload) fillFiles(file string) {
+	is := func(kind, path, label string) bool {
+		if path == "" || w.Name != "" && w.Name != kind {
+			return false
+		}
+		w.Name, w.Label = kind, cmp.Or(w.Label, label)
+		return true
 	}
-	w.Name = hibench.Script
-	if w.Label == "" {
-		w.Label = filepath.Base(w.Script)
+	if is(WorkloadTrace, w.Trace, traceLabel(w.Trace)) {
+		beside(file, &w.Trace)
+		w.Speed, w.Scale, w.CPU = cmp.Or(w.Speed, 1), cmp.Or(w.Scale, 1), cmp.Or(w.CPU, units.Duration(20*time.Millisecond))
+	}
+	if is(WorkloadJar, w.Jar, jarLabel(w.Jar)) {
+		beside(file, &w.Jar)
+	}
+	is(hibench.Script, w.Script, filepath.Base(w.Script))
+}
+
+// beside makes relative paths in a file start from the file's folder.
+func beside(file string, paths ...*string) {
+	for _, p := range paths {
+		if *p != "" && !filepath.IsAbs(*p) {
+			*p = filepath.Join(filepath.Dir(file), *p)
+		}
 	}
 }
 

@@ -74,35 +74,30 @@ func (s *Simulation) add(f *measure.Figures, config *sim.Config, jobs []sim.Job)
 	}
 }
 
+// maps returns the share that so many maps are of all whose locality is known.
+func (s *Simulation) maps(part int64) stats.Share {
+	return stats.Share{Part: part, Of: int64(s.Locality.Known())}
+}
+
 // Rate is a share of a simulation's maps.
 type Rate func(*Simulation) stats.Share
 
 // CacheRate returns the share of maps that ran on a node with their block in
 // its cache.
 func CacheRate(s *Simulation) stats.Share {
-	return stats.Share{Part: int64(s.Locality.Cache), Of: int64(s.Locality.Known())}
+	return s.maps(int64(s.Locality.Cache))
 }
 
 // LocalRate returns the share of maps that ran on a node with their block in
 // its cache or on its disk.
 func LocalRate(s *Simulation) stats.Share {
-	return stats.Share{Part: int64(s.Locality.Cache + s.Locality.Node), Of: int64(s.Locality.Known())}
-}
-
-// RackRate returns the share of maps that ran in a rack that has their block.
-func RackRate(s *Simulation) stats.Share {
-	return stats.Share{Part: int64(s.Locality.Known() - s.Locality.Off), Of: int64(s.Locality.Known())}
+	return s.maps(int64(s.Locality.Cache + s.Locality.Node))
 }
 
 // CachedShare returns the share of maps whose block is cached on some node. No
 // scheduler can have a higher CacheRate.
 func CachedShare(s *Simulation) stats.Share {
-	return stats.Share{Part: s.Cached, Of: int64(s.Locality.Known())}
-}
-
-// AllMaps returns the share of all maps: 1. No rate can be higher.
-func AllMaps(s *Simulation) stats.Share {
-	return stats.Share{Part: int64(s.Locality.Known()), Of: int64(s.Locality.Known())}
+	return s.maps(s.Cached)
 }
 
 // bench simulates cases, each once for each seed, and keeps the results.
@@ -129,7 +124,7 @@ func newBench(ctx context.Context, o Options) (*bench, error) {
 		ctx:      ctx,
 		workers:  max(1, o.Workers),
 		done:     map[string][]Simulation{},
-		lessons:  newLessons(),
+		lessons:  &lessons{saved: map[string]*lesson{}},
 		simulate: o.Simulate,
 		progress: o.Progress,
 		at:       -1,

@@ -403,11 +403,6 @@ func Exactly(x float64) stats.Estimate { return stats.Estimate{Value: x, Lo: x, 
 // something is, is not known.
 func Times(a, b []float64) stats.Estimate { return stats.PairedRatioOfMeans(a, b) }
 
-// Noted returns a number that models or settings note of a simulation.
-func Noted(name string) func(*Simulation) float64 {
-	return func(s *Simulation) float64 { return s.Notes[name] }
-}
-
 // Percents returns shares in percent.
 func Percents(shares []stats.Share) []float64 {
 	xs := make([]float64, len(shares))

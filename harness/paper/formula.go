@@ -23,7 +23,7 @@ import (
 // which is one that the paper states. Terms are calculated with + - * / seed by seed.
 //
 // What stands outermost becomes an estimate: a - b is the mean of paired differences, a / b the
-// ratio of means, and everything else a mean over seeds. Functions are in estimators and values.
+// ratio of means, and everything else a mean over seeds. Functions are in estimate and values.
 type formula struct {
 	op   string // "term", "number", an operator, or a function's name
 	text string // of a term: its figure
@@ -42,7 +42,10 @@ type scope struct {
 
 // shareOf are the figures that are shares of maps.
 var shareOf = map[string]Rate{
-	"cache": CacheRate, "local": LocalRate, "rack": RackRate, "cachedAnywhere": CachedShare, "all": AllMaps,
+	"cache": CacheRate, "local": LocalRate, "cachedAnywhere": CachedShare, // on any node: no scheduler can have a higher "cache"
+	// "rack" are the maps that ran in a rack that has their block, "all" all maps: no share can be higher.
+	"rack": func(s *Simulation) stats.Share { return s.maps(int64(s.Locality.Known() - s.Locality.Off)) },
+	"all":  func(s *Simulation) stats.Share { return s.maps(int64(s.Locality.Known())) },
 }
 
 // numberOf are the figures that are numbers.
@@ -64,62 +67,6 @@ var numberOf = map[string]func(*Simulation) float64{
 	"uncachedMs": price(false, disk, cached), "uncachedPct": price(true, disk, cached),
 }
 
-// estimators are the functions that give an estimate, of terms or of their values.
-var estimators map[string]func(s *scope, args []*formula) stats.Estimate
-
-func init() { // not a literal, which would refer to itself through estimate
-	estimators = map[string]func(s *scope, args []*formula) stats.Estimate{
-		// saved is by how many percent b is below a, as the geometric mean over seeds.
-		"saved": func(s *scope, a []*formula) stats.Estimate { return Saved(s.values(a[0]), s.values(a[1])) },
-		// savedEach is the same where each column counts equally.
-		"savedEach": func(s *scope, a []*formula) stats.Estimate {
-			e := stats.Mean(s.logs(a[0], a[1]))
-			e.Value, e.Lo, e.Hi = 100*(1-math.Exp(e.Value)), 100*(1-math.Exp(e.Hi)), 100*(1-math.Exp(e.Lo))
-			return e
-		},
-		// less is by how many percent the mean of b is below that of a.
-		"less": func(s *scope, a []*formula) stats.Estimate {
-			r := Times(s.values(a[0]), s.values(a[1]))
-			return stats.Estimate{Value: 100 * (1 - r.Value), Lo: 100 * (1 - r.Hi), Hi: 100 * (1 - r.Lo), N: r.N}
-		},
-		// given is a share that the set-up fixes.
-		"given": func(s *scope, a []*formula) stats.Estimate { return Given(s.shares(a[0])) },
-		// minus turns an estimate round.
-		"minus": func(s *scope, a []*formula) stats.Estimate {
-			e := s.estimate(a[0])
-			e.Value, e.Lo, e.Hi = -e.Value, -e.Hi, -e.Lo
-			return e
-		},
-		// ofBoth is a, whose interval has that of b in it too if the two have different signs: a then hangs
-		// on what differs between them, and no number of seeds tells.
-		"ofBoth": func(s *scope, a []*formula) stats.Estimate {
-			e, other := s.estimate(a[0]), s.estimate(a[1])
-			if e.Hi < 0 && other.Lo > 0 || e.Lo > 0 && other.Hi < 0 {
-				e.Lo, e.Hi, e.N = min(e.Lo, other.Lo), max(e.Hi, other.Hi), 1
-			}
-			return e
-		},
-		// mean is that over seeds, also of a difference.
-		"mean": func(s *scope, a []*formula) stats.Estimate { return stats.Mean(s.values(a[0])) },
-		// known is the mean over the seeds that have a value.
-		"known": func(s *scope, a []*formula) stats.Estimate {
-			return stats.Mean(slices.DeleteFunc(s.values(a[0]), math.IsNaN))
-		},
-		// oneMore has the interval of one more value, and not that of the mean.
-		"oneMore": func(s *scope, a []*formula) stats.Estimate {
-			e := stats.Mean(s.values(a[0]))
-			wider := math.Sqrt(float64(e.N + 1))
-			e.Lo, e.Hi = e.Value-(e.Value-e.Lo)*wider, e.Value+(e.Hi-e.Value)*wider
-			return e
-		},
-		"steadier": func(s *scope, a []*formula) stats.Estimate { return s.steadier(a[0], a[1]) },
-		// pairedRatio is how many times a is b, as the geometric mean over seeds.
-		"pairedRatio": func(s *scope, a []*formula) stats.Estimate {
-			return stats.PairedRatio(s.values(a[1]), s.values(a[0])).Estimate
-		},
-	}
-}
-
 // Estimate computes a formula, whose terms name their designs.
 func (d *Data) Estimate(text string) stats.Estimate {
 	f, err := parseFormula(text)
@@ -131,10 +78,52 @@ func (d *Data) Estimate(text string) stats.Estimate {
 }
 
 // estimate computes a formula over seeds.
-func (s *scope) estimate(f *formula) stats.Estimate {
-	if of := estimators[f.op]; of != nil {
-		return of(s, f.args)
+func (s *scope) estimate(f *formula) (e stats.Estimate) {
+	a := f.args
+	switch f.op {
+	case "saved": // by how many percent b is below a, as the geometric mean over seeds
+		return Saved(s.values(a[0]), s.values(a[1]))
+	case "savedEach": // the same where each column counts equally
+		e = stats.Mean(s.logs(a[0], a[1]))
+		e.Value, e.Lo, e.Hi = 100*(1-math.Exp(e.Value)), 100*(1-math.Exp(e.Hi)), 100*(1-math.Exp(e.Lo))
+		return e
+	case "less": // by how many percent the mean of b is below that of a
+		e = Times(s.values(a[0]), s.values(a[1]))
+		e.Value, e.Lo, e.Hi = 100*(1-e.Value), 100*(1-e.Hi), 100*(1-e.Lo)
+		return e
+	case "given": // a share that the set-up fixes
+		return Given(s.shares(a[0]))
+	case "minus": // an estimate turned round
+		e = s.estimate(a[0])
+		e.Value, e.Lo, e.Hi = -e.Value, -e.Hi, -e.Lo
+		return e
+	case "ofBoth":
+		// a, whose interval has that of b in it too if the two have different signs: a then hangs
+		// on what differs between them, and no number of seeds tells
+		e = s.estimate(a[0])
+		if other := s.estimate(a[1]); e.Hi < 0 && other.Lo > 0 || e.Lo > 0 && other.Hi < 0 {
+			e.Lo, e.Hi, e.N = min(e.Lo, other.Lo), max(e.Hi, other.Hi), 1
+		}
+		return e
+	case "mean": // over seeds, also of a difference
+		return stats.Mean(s.values(a[0]))
+	case "known": // the mean over the seeds that have a value
+		return stats.Mean(slices.DeleteFunc(s.values(a[0]), math.IsNaN))
+	case "oneMore": // with the interval of one more value, and not that of the mean
+		e = stats.Mean(s.values(a[0]))
+		wider := math.Sqrt(float64(e.N + 1))
+		e.Lo, e.Hi = e.Value-(e.Value-e.Lo)*wider, e.Value+(e.Hi-e.Value)*wider
+		return e
+	case "steadier":
+		return s.steadier(a[0], a[1])
+	case "pairedRatio": // how many times a is b, as the geometric mean over seeds
+		return stats.PairedRatio(s.values(a[1]), s.values(a[0])).Estimate
 	}
+	return s.combined(f)
+}
+
+// combined computes what is no function over seeds.
+func (s *scope) combined(f *formula) stats.Estimate {
 	switch {
 	case f.isShare():
 		return stats.MeanShare(s.shares(f))
@@ -275,8 +264,11 @@ func threeOf(text string) (a, b, c string) {
 	return parts[0], parts[1], parts[2]
 }
 
-// arity says how many arguments the functions of values have; all estimators have two but these.
-var arity = map[string]int{"logs": 2, "savings": 2, "oneMore": 1, "percent": 1, "abs": 1, "given": 1, "minus": 1, "mean": 1, "known": 1}
+// arity says how many arguments functions have.
+var arity = map[string]int{
+	"saved": 2, "savedEach": 2, "less": 2, "given": 1, "minus": 1, "ofBoth": 2, "mean": 1, "known": 1, "oneMore": 1, "steadier": 2,
+	"pairedRatio": 2, "logs": 2, "savings": 2, "percent": 1, "abs": 1,
+}
 
 // ofTerms are the functions that look at the columns of terms.
 var ofTerms = map[string]bool{"logs": true, "savings": true, "savedEach": true, "percent": true, "given": true, "steadier": true}
@@ -387,11 +379,7 @@ func (p *formulaParser) call(word string) (f *formula, err error) {
 			err = errors.New("want , or ) in " + word + "(…)")
 		}
 	}
-	want, known := arity[word]
-	if !known {
-		want = 2
-	}
-	if _, is := estimators[word]; err == nil && !is && !known || err == nil && len(f.args) != want {
+	if err == nil && len(f.args) != arity[word] {
 		err = fmt.Errorf("no function %s of %d", word, len(f.args))
 	}
 	for _, arg := range f.args {

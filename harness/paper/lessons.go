@@ -31,8 +31,6 @@ type lesson struct {
 // taught is trained again when it is needed.
 const keptBytes = 512 << 20
 
-func newLessons() *lessons { return &lessons{saved: map[string]*lesson{}} }
-
 func (l *lessons) count() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -146,14 +146,12 @@ func (l *loader) words(f *paperFile) {
 		x = append(x, "", "")
 		l.NotJudged = append(l.NotJudged, NotJudged{l.filled(x[0]), l.filled(x[1])})
 	}
-	for _, x := range f.Schedulers {
-		l.Schedulers = append(l.Schedulers, Scheduler(x))
-	}
+	l.Schedulers = f.Schedulers
 	for _, x := range f.Controls {
 		if i := slices.IndexFunc(l.Schedulers, func(s Scheduler) bool { return s.Label == x.Label }); i >= 0 && x.Model == "" {
-			x = schedulerFile(l.Schedulers[i])
+			x = l.Schedulers[i]
 		}
-		l.Controls = append(l.Controls, Scheduler(x))
+		l.Controls = append(l.Controls, x)
 	}
 	for _, x := range f.Axes {
 		a := Axis{Name: x.Name, Sets: x.Sets, About: x.About, Alone: x.Alone, Chosen: x.Chosen}

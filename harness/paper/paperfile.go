@@ -10,8 +10,6 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v4"
-
-	"heddle/harness/sched"
 )
 
 // paperFile is a paper's file. Lists of lists are rows: of a fact its item, what it is and why; of an
@@ -22,7 +20,7 @@ type paperFile struct {
 	Explain              string
 	Setup                map[string]string // properties of the Testbed, for a paper without a set-up of its own
 	Facts                [][]string
-	Schedulers, Controls []schedulerFile
+	Schedulers, Controls []Scheduler
 	Bars                 []string
 	Axes                 []axisFile
 	Readings             ordered[map[string]string]
@@ -55,13 +53,6 @@ func readPaperFile(files fs.FS) (f *paperFile, err error) {
 		err = fmt.Errorf("name %q, title %q: want a title, and a name of letters, digits and - that begins with a letter", f.Name, f.Title)
 	}
 	return f, err
-}
-
-type schedulerFile struct {
-	Label, Model string
-	Params       sched.Params
-	Set          map[string]string
-	Ablated      bool
 }
 
 type axisFile struct {
