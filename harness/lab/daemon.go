@@ -154,7 +154,7 @@ func (l *Lab) argv(n node, d daemon) []string {
 		return argv
 	}
 	if d == kdc {
-		return l.kdcArgv()
+		return []string{sbin("krb5kdc"), "-n", "-r", realm, "-P", l.kdcMark()} // it stays in the foreground
 	}
 	mb, vcores := int(l.Cfg.Container/units.MiB)*l.Cfg.Slots, l.Cfg.Slots
 	if n.rack == 0 {

@@ -350,11 +350,6 @@ const publicPassword = "public"
 // caFile is the path of the certificate of the lab's own authority.
 func (p *plan) caFile() string { return p.path("ca.pem") }
 
-// kdcArgv returns the command line of the lab's KDC. It stays in the foreground.
-func (p *plan) kdcArgv() []string {
-	return []string{sbin("krb5kdc"), "-n", "-r", realm, "-P", p.kdcMark()}
-}
-
 // kdcMark is the path of the file in which the KDC writes its process id.
 func (p *plan) kdcMark() string { return p.path("nodes", "master", "run", "krb5kdc.pid") }
 

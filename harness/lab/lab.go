@@ -214,8 +214,6 @@ func (l *Lab) resourceManagers() []string {
 
 func (l *Lab) historyServer() string { return l.web(l.master(), portHistory) }
 
-func (l *Lab) writeClusterFile() error { return l.writeCluster(l.Cluster()) }
-
 func (l *Lab) writeCluster(c config.Cluster) error {
 	data, err := yaml.Marshal(c)
 	if err != nil {

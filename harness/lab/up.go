@@ -234,7 +234,7 @@ func (l *Lab) build(ctx context.Context, c Config, say func(Event)) error {
 	if err := l.startMissing(ctx, say); err != nil {
 		return err
 	}
-	return l.writeClusterFile()
+	return l.writeCluster(l.Cluster())
 }
 
 // labsWeight is the CPU weight of all labs together when cores are short. Any

@@ -64,7 +64,8 @@ var (
 	// firstMetrics are the usual ones, which a table has if nobody names any.
 	firstMetrics = []Metric{
 		metric("makespan", "s", Lower, "time from the first submission to the last end of a job; of several workloads the sum", "", makespan),
-		metric("jobCompletion", "s", Lower, "mean time from submission to end of the jobs that succeeded", "", meanCompletion,
+		metric("jobCompletion", "s", Lower, "mean time from submission to end of the jobs that succeeded", "",
+			func(trials []*Figures) float64 { return CompletionOf(trials...).MeanMs() / 1000 },
 			completion.metrics()[0].ofJobs),
 		metric("cacheLocal", "%", Higher, "share of maps that ran where their block was cached", "replicas",
 			localMaps(func(l Locality) int { return l.Cache })),
@@ -83,7 +84,8 @@ var (
 	otherMetrics = []Metric{
 		metric("fairness", "", Higher, "Jain's index of the jobs' slowdowns: 1 if all are slowed down alike", "schedule",
 			one(func(c *JobClass) float64 { return known(c.Fairness) })),
-		metric("failedJobs", "", Lower, "number of jobs that did not succeed", "", failedJobs,
+		metric("failedJobs", "", Lower, "number of jobs that did not succeed", "",
+			func(trials []*Figures) float64 { return float64(CompletionOf(trials...).Others) },
 			one(func(c *JobClass) float64 { return float64(c.Jobs - c.Succeeded) })),
 		metric("killedAttempts", "", Lower,
 			"number of task attempts that were killed, such as reduces for maps that waited, or the slower of two speculative attempts",
@@ -276,10 +278,6 @@ func one(of func(*JobClass) float64) func([]*JobClass) float64 {
 		return of(classes[0])
 	}
 }
-
-func meanCompletion(trials []*Figures) float64 { return CompletionOf(trials...).MeanMs() / 1000 }
-
-func failedJobs(trials []*Figures) float64 { return float64(CompletionOf(trials...).Others) }
 
 func killedAttempts(trials []*Figures) float64 {
 	n, ended := 0, 0

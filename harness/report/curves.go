@@ -98,7 +98,7 @@ func chart(title string, curves []compare.Curve, look func(string) int) *doc.Cha
 	for _, x := range curves {
 		row := doc.ChartRow{Name: x.Model, Look: look(x.Model), At: x.Values}
 		for _, p := range x.Percents {
-			row.Points = append(row.Points, point(p))
+			row.Points = append(row.Points, doc.Point{Value: p, Lo: math.Inf(-1), Hi: math.Inf(1)})
 		}
 		least, most = min(least, x.Values[0]), max(most, x.Values[len(x.Values)-1])
 		cells := []any{x.Model, x.Count}

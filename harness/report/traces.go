@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -88,9 +87,6 @@ func (t *reading) properties() []*measure.Property {
 	}
 	return measure.JobProperties()
 }
-
-// point is a point of a chart without an interval.
-func point(v float64) doc.Point { return doc.Point{Value: v, Lo: math.Inf(-1), Hi: math.Inf(1)} }
 
 // facts are what is known of a trace at first sight.
 func (t *reading) facts() doc.Facts {

@@ -51,7 +51,8 @@ func LackingQueueSettings(s yarnclient.Scheduler, conf map[string]string, queue 
 			if i := slices.IndexFunc(has, func(label string) bool { return label != "*" && !yarnclient.IsLabel(label) }); i >= 0 {
 				return nil, fmt.Errorf("%s has %.80q; want names of node labels", name, has[i])
 			}
-			if more := missingFrom(has, want); !slices.Contains(has, "*") && len(more) > 0 {
+			more := slices.DeleteFunc(slices.Clone(want), func(label string) bool { return slices.Contains(has, label) })
+			if !slices.Contains(has, "*") && len(more) > 0 {
 				lacking = append(lacking, QueueSetting{access, path, name, strings.Join(append(has, more...), ",")})
 			}
 		}
@@ -167,10 +168,6 @@ func WholeLabels(q yarnclient.Queue) []string {
 		}
 	}
 	return labels
-}
-
-func missingFrom(have, want []string) []string {
-	return slices.DeleteFunc(slices.Clone(want), func(s string) bool { return slices.Contains(have, s) })
 }
 
 // none reports whether a capacity is nothing, in any terms.

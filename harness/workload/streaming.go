@@ -234,7 +234,7 @@ func (w *streamingLive) Submissions() []Submission {
 
 func (w *streamingLive) Run(ctx context.Context, _ int, tag string, settings ...hibench.Setting) (Ran, error) {
 	job := w.job
-	job.Output = w.output(tag)
+	job.Output = path.Join(w.folder, "output-"+tag)
 	job.Settings = synthetic.Settings()
 	maps.Copy(job.Settings, w.Settings)
 	return runJob(ctx, w.submitter, job, tag, settings)
@@ -277,5 +277,3 @@ func (w *streamingLive) Check(_ context.Context, _ int, tag string, jobs []*meas
 	}
 	return []string{"bytes shuffled and written, with what was asked"}, nil
 }
-
-func (w *streamingLive) output(tag string) string { return path.Join(w.folder, "output-"+tag) }

@@ -245,7 +245,7 @@ func (m *fair1) chooseOf(v *state.View, n state.NodeID, k state.Kind) (sched.Pic
 			}
 		}
 	}
-	if m.changed != nil && m.changed.borrows() {
+	if m.changed != nil && m.changed.has[m2] && m.changed.Cap == "borrow" {
 		for _, p := range pools {
 			if p.running[k] >= p.most[k] {
 				if t, ok := m.chooseFrom(v, n, k, p); ok {
@@ -311,7 +311,7 @@ func (m *fair1) allowed(v *state.View, id state.JobID) state.Level {
 	}
 	node, any := m.delays(v)
 	rack := any
-	if m.changed == nil || !m.changed.sameStart() {
+	if m.changed == nil || !m.changed.has[m4] || m.changed.RackTimer != "sameStart" {
 		any += node
 	}
 	j := m.patienceOf(v, id)

@@ -176,9 +176,6 @@ type modfairParams struct {
 	Seed         int64           `default:"1" text:"of its random numbers"`
 }
 
-func (c *mechanisms) sameStart() bool { return c.has[m4] && c.RackTimer == "sameStart" }
-func (c *mechanisms) borrows() bool   { return c.has[m2] && c.Cap == "borrow" }
-
 // start notes that the job starts map t on node n at the given level, which is counted
 // for the delays and the priority. It returns the map to start: an off-rack one may be
 // replaced by one that is drawn at random.
