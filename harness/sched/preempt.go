@@ -126,7 +126,11 @@ func (r *round) demand(b *branch) {
 		}
 	}
 	for _, id := range b.asking {
-		j, asks := r.jobs.Of(id), r.asks(id)
+		j := r.jobs.Of(id)
+		if r.none(j.user.room) {
+			continue
+		}
+		asks := r.asks(id)
 		got := smallest(asks, j.user.room)
 		j.user.room, b.asked = j.user.room.Sub(got), b.asked.Add(got)
 		b.unbooked = b.unbooked.Add(smallest(got, r.above(asks, j.booked)))
