@@ -229,7 +229,7 @@ func withEvents(c *Config, x *sim.Config, h traces.Header) (*measure.Figures, er
 }
 
 func (c *Config) failed(err error) error {
-	return fmt.Errorf("replay %s under %s: %w", c.Trace.Name, c.Model.Model, err)
+	return fmt.Errorf("replay %s under %s: %w", c.Trace.Name, cmp.Or(c.Model.Label, c.Model.Model), err)
 }
 
 // Measure sets the outcome's Metrics to the values of the given metrics.

@@ -138,8 +138,10 @@ func loadTrace(ctx context.Context, f *Input) (*recorded.Trace, error) {
 func (in *inputs) config(ctx context.Context, p *Plan, r *Replay) (replay.Config, error) {
 	s := &p.Settings[r.Setting]
 	change, behaviour, err := changed(s.Behaviour, s.Cluster)
+	model := s.Model
+	model.Label = s.name()
 	return replay.Config{
-		Trace: in.traces[r.Trace], Model: s.Model, Behaviour: behaviour, Seed: r.Seed, Change: change,
+		Trace: in.traces[r.Trace], Model: model, Behaviour: behaviour, Seed: r.Seed, Change: change,
 		Calibration: in.costs[r.Trace], Modelled: in.modelled, WithoutEvents: true, Sanity: true, Interrupted: ctx.Err,
 	}, err
 }
