@@ -53,23 +53,16 @@ func runAgent(c *cli.Context, given *agentOptions, _ []string) error {
 		putsBack(c, "nothing; connections are being closed", "there was nothing to put back")
 		return a.Run(c.Context)
 	}
-	file, err := loadCluster(given.Cluster)
-	if err != nil {
+	return withCluster(given.Cluster, func(cluster *change.Target) error {
+		putsBack(c, "what a dead harness left changed on "+given.Cluster+", if that has begun", "heddle restore --cluster "+given.Cluster)
+		ctx, stop := context.WithCancel(c.Context)
+		var watch sync.WaitGroup
+		watch.Go(func() { change.Watch(ctx, cluster, "heddle agent --watchdog", o.Log) })
+		err := a.Run(ctx)
+		stop()
+		watch.Wait()
 		return err
-	}
-	cluster, err := change.Connect(file)
-	if err != nil {
-		return usage(err)
-	}
-	defer cluster.Close()
-	putsBack(c, "what a dead harness left changed on "+given.Cluster+", if that has begun", "heddle restore --cluster "+given.Cluster)
-	ctx, stop := context.WithCancel(c.Context)
-	var watch sync.WaitGroup
-	watch.Go(func() { change.Watch(ctx, cluster, "heddle agent --watchdog", o.Log) })
-	err = a.Run(ctx)
-	stop()
-	watch.Wait()
-	return err
+	})
 }
 
 // rereadAtHangup makes the agent read its files again at each SIGHUP, which would

@@ -289,6 +289,14 @@ type Counters struct {
 // NoCounters has -1 in all counters, which means that none was reported.
 var NoCounters = Counters{-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1}
 
+// Uncounted returns the end of a job whose counters are not known.
+func Uncounted(t Time, job JobID, o Outcome) *JobFinished {
+	return &JobFinished{
+		T: t, Job: job, Outcome: o, Counters: NoCounters,
+		DataLocalMaps: -1, RackLocalMaps: -1, OtherLocalMaps: -1, LaunchedMaps: -1, LaunchedReds: -1,
+	}
+}
+
 // AddCount returns sum plus count. A negative count means "not reported" and is
 // not added. If the result would be too large for an int64, it is the greatest
 // int64.

@@ -104,10 +104,9 @@ func (jn *joiner) addTold(e *traces.JobSubmitted, j *jobRecord) {
 }
 
 func (jn *joiner) finished(j *jobRecord) *traces.JobFinished {
-	return &traces.JobFinished{
-		T: jn.at(j.app.FinishedMs), Job: j.id, Outcome: outcomes[j.app.FinalStatus], Diagnostics: j.app.Diagnostics,
-		Counters: traces.NoCounters, DataLocalMaps: -1, RackLocalMaps: -1, OtherLocalMaps: -1, LaunchedMaps: -1, LaunchedReds: -1,
-	}
+	e := traces.Uncounted(jn.at(j.app.FinishedMs), j.id, outcomes[j.app.FinalStatus])
+	e.Diagnostics = j.app.Diagnostics
+	return e
 }
 
 // locate adds to the event that schedules a map which file range it reads, the hosts

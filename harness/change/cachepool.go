@@ -27,7 +27,7 @@ func (h *Hold) AddCachePool(ctx context.Context) (name string, err error) {
 		})
 }
 
-func (cachePool) Left(ctx context.Context, u *undoing, _ []Change) (func(Change) finding, error) {
+func (cachePool) Left(ctx context.Context, u *undoing, _ []Change) (finder, error) {
 	pools, err := u.HDFS.CachePools(ctx)
 	return func(c Change) finding {
 		switch {

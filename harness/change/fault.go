@@ -94,7 +94,7 @@ func (f fault) carryOut(ctx context.Context, c *Target, node traces.Node, speed 
 // a cluster does not show a slow node, and a node that went down only later. After the
 // command, a node is back when it runs for the ResourceManager and, if this process
 // took it down, has registered anew, and when its DataNode lives.
-func (f fault) Left(ctx context.Context, u *undoing, list []Change) (func(Change) finding, error) {
+func (f fault) Left(ctx context.Context, u *undoing, list []Change) (finder, error) {
 	var running []yarnclient.Node
 	var disks []hdfs.DataNode
 	var names hosts.Names

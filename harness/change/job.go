@@ -94,7 +94,7 @@ func (application) left(ctx context.Context, u *undoing, list []Change) (map[str
 	return found, err
 }
 
-func (k application) Left(ctx context.Context, u *undoing, list []Change) (func(Change) finding, error) {
+func (k application) Left(ctx context.Context, u *undoing, list []Change) (finder, error) {
 	found, err := k.left(ctx, u, list)
 	return func(c Change) finding {
 		for _, a := range found[c.Name] {
@@ -199,7 +199,7 @@ func stagedTags(ctx context.Context, h HDFS, folder string) []string {
 
 // Left says of a folder that it cannot be removed while an application that may use
 // it has not ended.
-func (k jobFolder) Left(ctx context.Context, u *undoing, list []Change) (func(Change) finding, error) {
+func (k jobFolder) Left(ctx context.Context, u *undoing, list []Change) (finder, error) {
 	apps, err := application{}.left(ctx, u, list)
 	if err != nil {
 		return nil, err

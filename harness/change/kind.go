@@ -17,7 +17,7 @@ import (
 type kind interface {
 	// Left asks the cluster about changes. It returns a function that says of each
 	// whether it is still there.
-	Left(ctx context.Context, u *undoing, list []Change) (find func(Change) finding, err error)
+	Left(ctx context.Context, u *undoing, list []Change) (find finder, err error)
 	// Undo undoes those changes of which Left says that they are there. It may be
 	// repeated. It returns for each change why the cluster refused that, nil if it
 	// did not.
@@ -30,6 +30,9 @@ type finding struct {
 	there there
 	why   string // why it is there
 }
+
+// finder says what became of a change.
+type finder func(Change) finding
 
 type there int
 

@@ -34,7 +34,7 @@ func (h *Hold) noteLabels(ctx context.Context, labelOf map[string]string) error 
 	})
 }
 
-func (nodeLabel) Left(ctx context.Context, u *undoing, _ []Change) (func(Change) finding, error) {
+func (nodeLabel) Left(ctx context.Context, u *undoing, _ []Change) (finder, error) {
 	there, err := labelNames(ctx, u.RM)
 	if err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func (h *Hold) addLabels(ctx context.Context, prepared bool, names []string) err
 
 // Left keeps labels in use. To remove one would take it from its nodes and end the
 // applications that ask for it.
-func (addedLabel) Left(ctx context.Context, u *undoing, _ []Change) (func(Change) finding, error) {
+func (addedLabel) Left(ctx context.Context, u *undoing, _ []Change) (finder, error) {
 	there, err := labelNames(ctx, u.RM)
 	if err != nil {
 		return nil, err

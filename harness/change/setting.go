@@ -52,7 +52,7 @@ func (c Change) settingName() string {
 	return "yarn.scheduler.capacity." + c.Queue + "." + c.Name
 }
 
-func (setting) Left(ctx context.Context, u *undoing, _ []Change) (func(Change) finding, error) {
+func (setting) Left(ctx context.Context, u *undoing, _ []Change) (finder, error) {
 	now, err := active(ctx, u.RM, u.RM.SchedulerConf)
 	return func(c Change) finding {
 		if now[c.settingName()] == c.Value { // for instance because a restart lost a change kept in memory

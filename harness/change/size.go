@@ -56,7 +56,7 @@ func (h *Hold) noteSizes(ctx context.Context, list ...string) error {
 
 // Left takes a node for one that is as before if it does not register within the
 // kind's patience: it has its configured size when it comes back.
-func (nodeSize) Left(ctx context.Context, u *undoing, _ []Change) (func(Change) finding, error) {
+func (nodeSize) Left(ctx context.Context, u *undoing, _ []Change) (finder, error) {
 	all, err := nodes(ctx, u.RM)
 	byID := map[string]yarnclient.Node{}
 	for _, n := range all {

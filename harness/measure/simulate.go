@@ -102,10 +102,7 @@ func (s *simulation) attemptEnded(e sim.AttemptEnd) {
 func (s *simulation) of(r *sim.Result, capacity *state.Timetable) *Figures {
 	for i := range r.Jobs {
 		x := &r.Jobs[i]
-		end := &traces.JobFinished{
-			T: traces.Time(x.EndMs) * 1e6, Outcome: traces.Succeeded, Counters: traces.NoCounters,
-			DataLocalMaps: -1, RackLocalMaps: -1, OtherLocalMaps: -1, LaunchedMaps: -1, LaunchedReds: -1,
-		}
+		end := traces.Uncounted(traces.Time(x.EndMs)*1e6, "", traces.Succeeded)
 		if x.Failed {
 			end.Outcome, end.Diagnostics = traces.Failed, x.Refused
 		}

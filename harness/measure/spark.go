@@ -66,10 +66,7 @@ func (c *Collector) spark(e traces.Event) {
 		s.Version, s.end = e.Version, e.End
 		if e.End != 0 {
 			c.last = max(c.last, e.End)
-			j.hadoop = &traces.JobFinished{
-				T: e.End, Outcome: e.Outcome, Counters: traces.NoCounters,
-				DataLocalMaps: -1, RackLocalMaps: -1, OtherLocalMaps: -1, LaunchedMaps: -1, LaunchedReds: -1,
-			}
+			j.hadoop = traces.Uncounted(e.End, "", e.Outcome)
 		}
 	case *traces.SparkQuery:
 		s.Queries++

@@ -144,14 +144,11 @@ func (w hiBench) Twin(_ context.Context, cache config.Cache) (*Twin, error) {
 	if err := job.setAll(w.Label, w.Settings); err != nil {
 		return nil, err
 	}
-	t := &Twin{
-		Workload: w.Label,
-		Costs: calibration.Workload{
-			Workload: Costs(w.Workload), MapOutputPerByte: shape.MapOutputPerByte, ReduceOutputPerByte: shape.ReduceOutputPerByte,
-			Map:    calibration.Phase{MsPerMiB: shape.MapMsPerMiB, SleepMs: shape.MapSleepMs, Corrected: 1},
-			Reduce: calibration.Phase{MsPerMiB: shape.ReduceMsPerMiB, SleepMs: shape.ReduceSleepMs, Corrected: 1},
-		},
-	}
+	t := twinOf(w.Workload)
+	c := &t.Costs
+	c.MapOutputPerByte, c.ReduceOutputPerByte = shape.MapOutputPerByte, shape.ReduceOutputPerByte
+	c.Map = calibration.Phase{MsPerMiB: shape.MapMsPerMiB, SleepMs: shape.MapSleepMs, Corrected: 1}
+	c.Reduce = calibration.Phase{MsPerMiB: shape.ReduceMsPerMiB, SleepMs: shape.ReduceSleepMs, Corrected: 1}
 	t.copies(w.Workload, job)
 	if names, ok := stages[w.Name]; ok {
 		t.chain(&shape, names)

@@ -13,7 +13,6 @@ import (
 	"heddle/collectors/yarn"
 	"heddle/harness/config"
 	"heddle/harness/measure"
-	"heddle/harness/replay/calibration"
 	"heddle/hibench"
 )
 
@@ -139,7 +138,7 @@ func (w jar) Twin(_ context.Context, cache config.Cache) (*Twin, error) {
 	if err := job.setAll(w.Label, settings); err != nil {
 		return nil, err
 	}
-	t := &Twin{Workload: w.Label, Costs: calibration.Workload{Workload: Costs(w.Workload)}}
+	t := twinOf(w.Workload)
 	t.copies(w.Workload, job)
 	shape := w.text().Shape()
 	t.parts(&shape)

@@ -90,13 +90,9 @@ func (w streaming) Twin(_ context.Context, cache config.Cache) (*Twin, error) {
 	cpu := calibration.Phase{MsPerMiB: time.Duration(w.CPU).Seconds() * 1000, Corrected: 1}
 	ofMap := cpu
 	ofMap.SleepMs = float64(time.Duration(w.Sleep).Milliseconds())
-	t := &Twin{
-		Workload: w.Label,
-		Costs: calibration.Workload{
-			Workload: Costs(w.Workload), MapOutputPerByte: orOne(w.MapOutput),
-			ReduceOutputPerByte: orOne(w.Output), Map: ofMap, Reduce: cpu,
-		},
-	}
+	t := twinOf(w.Workload)
+	c := &t.Costs
+	c.MapOutputPerByte, c.ReduceOutputPerByte, c.Map, c.Reduce = orOne(w.MapOutput), orOne(w.Output), ofMap, cpu
 	t.copies(w.Workload, job)
 	_, files := w.files(path.Join("/heddle", w.Label), 0)
 	for _, f := range files {

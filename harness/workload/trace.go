@@ -69,7 +69,8 @@ func (w traced) Twin(ctx context.Context, cache config.Cache) (*Twin, error) {
 	if err != nil {
 		return nil, fmt.Errorf("workload %s: %w", w.Label, err)
 	}
-	t := &Twin{Workload: w.Label, Costs: calibration.Workload{Workload: Costs(w.Workload)}, Warnings: p.Warnings}
+	t := twinOf(w.Workload)
+	t.Warnings = p.Warnings
 	for _, f := range p.Files {
 		t.Files = append(t.Files, File{Path: path.Join("/heddle", w.Label, f.Path), Bytes: f.Bytes, Cached: f.Cached})
 	}

@@ -86,6 +86,11 @@ func (f *File) blocks(blockBytes int64) int64 {
 	return n
 }
 
+// twinOf returns the twin of a workload, without its files and jobs.
+func twinOf(w config.Workload) *Twin {
+	return &Twin{Workload: w.Label, Costs: calibration.Workload{Workload: Costs(w)}}
+}
+
 // copies adds the equal jobs of a workload, which are submitted at once.
 func (t *Twin) copies(w config.Workload, job Job) {
 	for i := range max(w.Jobs, 1) {

@@ -195,10 +195,7 @@ func (c *converter) jobEnd() {
 		c.mend(jobEndFirst, j.ID)
 		end = c.submit
 	}
-	c.add(&traces.JobFinished{
-		T: end.time(), Job: c.id, Outcome: traces.Outcome(j.Outcome), Counters: traces.NoCounters,
-		DataLocalMaps: -1, RackLocalMaps: -1, OtherLocalMaps: -1, LaunchedMaps: -1, LaunchedReds: -1,
-	})
+	c.add(traces.Uncounted(end.time(), c.id, traces.Outcome(j.Outcome)))
 }
 
 func (c *converter) task(t *task, kind traces.TaskKind) {

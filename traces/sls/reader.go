@@ -298,10 +298,7 @@ func (r *reader) events(id traces.JobID) error {
 		}
 		end = j.EndMs
 	}
-	return r.Add(&traces.JobFinished{
-		T: end.time(), Job: id, Outcome: traces.Succeeded, Counters: traces.NoCounters,
-		DataLocalMaps: -1, RackLocalMaps: -1, OtherLocalMaps: -1, LaunchedMaps: -1, LaunchedReds: -1,
-	})
+	return r.Add(traces.Uncounted(end.time(), id, traces.Succeeded))
 }
 
 func (t *task) kind() traces.TaskKind { return traces.TaskKind(slices.Index(kinds[:], t.Type)) }
