@@ -208,18 +208,6 @@ func (m *fair) used(v *state.View, r state.Resource) float64 {
 	if !m.drf {
 		return float64(r.MemoryMB)
 	}
-	return dominantShare(r, v.Total())
-}
-
-// dominantShare returns the larger of two numbers: r's memory as a share of the
-// cluster's memory, and r's cores as a share of the cluster's cores.
-func dominantShare(r, total state.Resource) float64 {
-	memory, cores := 0.0, 0.0
-	if total.MemoryMB > 0 {
-		memory = float64(r.MemoryMB) / float64(total.MemoryMB)
-	}
-	if total.VCores > 0 {
-		cores = float64(r.VCores) / float64(total.VCores)
-	}
-	return max(memory, cores)
+	larger, _ := (&amounts{total: v.Total()}).shares(r)
+	return larger
 }
