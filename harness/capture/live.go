@@ -158,12 +158,16 @@ var outcomes = map[string]traces.Outcome{"SUCCEEDED": traces.Succeeded, "FAILED"
 // The method add adds the task counts of one job to the sums in p.
 func (p *Progress) add(j *jobRecord) {
 	p.Jobs++
-	if j.over {
+	x := j.last
+	if j.over { // its ApplicationMaster was asked before that
 		p.JobsEnded++
+		x.MapsRunning, x.ReducesRunning = 0, 0
+		if j.app.FinalStatus == "SUCCEEDED" {
+			x.MapsCompleted, x.ReducesCompleted = x.Maps, x.Reduces
+		}
 	}
-	p.Maps, p.MapsDone, p.MapsRunning = p.Maps+j.last.Maps, p.MapsDone+j.last.MapsCompleted, p.MapsRunning+j.last.MapsRunning
-	p.Reduces, p.ReducesDone, p.ReducesRunning = p.Reduces+j.last.Reduces,
-		p.ReducesDone+j.last.ReducesCompleted, p.ReducesRunning+j.last.ReducesRunning
+	p.Maps, p.MapsDone, p.MapsRunning = p.Maps+x.Maps, p.MapsDone+x.MapsCompleted, p.MapsRunning+x.MapsRunning
+	p.Reduces, p.ReducesDone, p.ReducesRunning = p.Reduces+x.Reduces, p.ReducesDone+x.ReducesCompleted, p.ReducesRunning+x.ReducesRunning
 }
 
 // progress returns the task counts summed over all jobs that the capture has seen.
@@ -180,9 +184,10 @@ func (s *Session) progress() Progress {
 const masterInterval = 500 * time.Millisecond
 
 // pause is for how long an ApplicationMaster is not asked again after a call, or a list of tasks, that took
-// so long. Each call is work for the ResourceManager's proxy: those of many jobs take half of the time together.
+// so long. Each call is work for the ResourceManager's proxy: those of many jobs take half of the time together,
+// unless progress were older than 10 s then.
 func (s *Session) pause(took time.Duration) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return took * time.Duration(max(4, 2*len(s.alive)))
+	return min(took*time.Duration(max(4, 2*len(s.alive))), max(4*took, 10*time.Second))
 }
