@@ -322,8 +322,11 @@ func (j *job) inVain(k state.Kind) {
 				used -= int64(j.size[x.kind].MemoryMB)
 			}
 		}
-		lost := min(used, j.goneMB)
-		j.goneMB = used
+		lost, all := min(used, j.goneMB), int64(0)
+		for _, n := range c.nodes {
+			all += n.size.full.MemoryMB
+		}
+		lost, j.goneMB = min(lost, all), used
 		if lost > c.lost[label] {
 			c.lost[label] = lost
 			c.note(fmt.Sprintf("the ResourceManager counts %d MB under label %s that no container uses: its nodes offer as much more", lost, label))

@@ -100,7 +100,7 @@ func (j *job) countAsked(use []yarnclient.PartitionUse) (pending [2]int32) {
 	for k := range pending {
 		for _, u := range use {
 			if size := int64(j.size[k].MemoryMB); u.Partition == j.sub.label(state.Kind(k)) && size > 0 {
-				pending[k] += int32((u.PendingMB + size/2) / size)
+				pending[k] += int32(min(max(0, u.PendingMB+size/2)/size, 1<<20))
 			}
 		}
 	}

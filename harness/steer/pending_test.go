@@ -1,6 +1,7 @@
 package steer
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -88,6 +89,27 @@ func TestListsAtOnce(t *testing.T) {
 		c.observed(Observation{Answers: asked(t, c, AskContainers), Sent: sent, Received: c.now, Answer: []yarnclient.Container{}})
 		if got := j.polls.at.Sub(c.now); got != want {
 			t.Errorf("%d jobs: the next list after %v, want %v", jobs, got, want)
+		}
+	}
+}
+
+// TestAbsurdSizes has a ResourceManager that tells sizes beyond all bounds: no count overflows, and a label
+// lacks no more room than all nodes have.
+func TestAbsurdSizes(t *testing.T) {
+	for _, mb := range []int64{math.MaxInt64, math.MaxInt64 - 1000, 1 << 45, -1, math.MinInt64} {
+		c, n, j := oneJob(t, 4)
+		for range 2 {
+			j.vain, j.usedAskedAt = 2, time.Time{}
+			c.out = nil
+			j.inVain(state.Map)
+			c.observed(Observation{Answers: asked(t, c, AskUsed), Sent: c.now, Received: c.now, Answer: mb})
+		}
+		if lost := c.lost["m00"]; lost < 0 || lost > n.size.full.MemoryMB {
+			t.Errorf("of %d MB used, a label lacks %d MB", mb, lost)
+		}
+		pending := j.countAsked([]yarnclient.PartitionUse{{Partition: "m00", PendingMB: mb}, {Partition: "m00", PendingMB: mb}})
+		if pending[state.Map] < 0 {
+			t.Errorf("%d MB pending are %d maps", mb, pending[state.Map])
 		}
 	}
 }
