@@ -79,21 +79,13 @@ func (c *Client) AddCachePool(ctx context.Context, p CachePool) error {
 	if p.Limit != 0 {
 		info.Limit = new(p.Limit)
 	}
-	err := c.call(ctx, "addCachePool", &hdfspb.PutCachePoolRequest{Info: info}, &hdfspb.Empty{})
-	if err != nil {
-		return fmt.Errorf("add cache pool %s: %w", p.Name, err)
-	}
-	return nil
+	return c.do(ctx, "addCachePool", &hdfspb.PutCachePoolRequest{Info: info}, "add cache pool "+p.Name)
 }
 
 // RemoveCachePool removes an HDFS cache pool and its directives. Only
 // superusers may do so.
 func (c *Client) RemoveCachePool(ctx context.Context, name string) error {
-	err := c.call(ctx, "removeCachePool", &hdfspb.RemoveCachePoolRequest{PoolName: new(name)}, &hdfspb.Empty{})
-	if err != nil {
-		return fmt.Errorf("remove cache pool %s: %w", name, err)
-	}
-	return nil
+	return c.do(ctx, "removeCachePool", &hdfspb.RemoveCachePoolRequest{PoolName: new(name)}, "remove cache pool "+name)
 }
 
 // AddCacheDirective adds the cache directive d and returns the id that the

@@ -28,6 +28,14 @@ func (c *Client) call(ctx context.Context, method string, req, resp proto.Messag
 	})
 }
 
+// do makes a call whose answer says nothing; what is what it does, for its error.
+func (c *Client) do(ctx context.Context, method string, req proto.Message, what string) error {
+	if err := c.call(ctx, method, req, &hdfspb.Empty{}); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}
+
 // callBody makes a call as call does, and returns the answer as it came.
 func (c *Client) callBody(ctx context.Context, method string, req proto.Message) (body []byte, err error) {
 	id := c.nextCallID()

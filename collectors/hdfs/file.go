@@ -103,25 +103,17 @@ func (c *Client) SetReplication(ctx context.Context, path string, replicas int) 
 // SetModified sets the modification time of a file, exact to 1 ms. The largest number
 // leaves its other time unchanged.
 func (c *Client) SetModified(ctx context.Context, path string, modified time.Time) error {
-	err := c.call(ctx, "setTimes", &hdfspb.SetTimesRequest{
+	return c.do(ctx, "setTimes", &hdfspb.SetTimesRequest{
 		Src: new(path), Mtime: new(uint64(modified.UnixMilli())), Atime: proto.Uint64(math.MaxUint64),
-	}, &hdfspb.Empty{})
-	if err != nil {
-		return fmt.Errorf("set times of hdfs %s: %w", path, err)
-	}
-	return nil
+	}, "set times of hdfs "+path)
 }
 
 // Rename renames a file or folder. It returns fs.ErrExist if the new path
 // exists, and fs.ErrNotExist if the old path does not exist.
 func (c *Client) Rename(ctx context.Context, from, to string) error {
-	err := c.call(ctx, "rename2", &hdfspb.Rename2Request{
+	return c.do(ctx, "rename2", &hdfspb.Rename2Request{
 		Src: new(from), Dst: new(to), OverwriteDest: new(false),
-	}, &hdfspb.Empty{})
-	if err != nil {
-		return fmt.Errorf("rename hdfs %s to %s: %w", from, to, err)
-	}
-	return nil
+	}, "rename hdfs "+from+" to "+to)
 }
 
 // Names returns the sorted names of the files and folders in a folder.

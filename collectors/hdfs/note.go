@@ -29,20 +29,12 @@ func (c *Client) Mkdir(ctx context.Context, folder string, mode fs.FileMode) err
 
 // Chmod changes the permission bits of a file or folder.
 func (c *Client) Chmod(ctx context.Context, name string, mode fs.FileMode) error {
-	err := c.call(ctx, "setPermission", &hdfspb.SetPermissionRequest{Src: new(name), Permission: permission(mode)}, &hdfspb.Empty{})
-	if err != nil {
-		return fmt.Errorf("set permission of hdfs %s: %w", name, err)
-	}
-	return nil
+	return c.do(ctx, "setPermission", &hdfspb.SetPermissionRequest{Src: new(name), Permission: permission(mode)}, "set permission of hdfs "+name)
 }
 
 // RemoveAll removes a file, or a folder with all in it; one that does not exist is no error.
 func (c *Client) RemoveAll(ctx context.Context, name string) error {
-	err := c.call(ctx, "delete", &hdfspb.DeleteRequest{Src: new(name), Recursive: new(true)}, &hdfspb.Empty{})
-	if err != nil {
-		return fmt.Errorf("remove hdfs %s: %w", name, err)
-	}
-	return nil
+	return c.do(ctx, "delete", &hdfspb.DeleteRequest{Src: new(name), Recursive: new(true)}, "remove hdfs "+name)
 }
 
 func permission(mode fs.FileMode) *hdfspb.FileStatus_Permission {

@@ -16,7 +16,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"heddle/harness/internal/poll"
 	"heddle/harness/internal/units"
 )
 
@@ -306,7 +305,7 @@ func (l *Lab) Kill(ctx context.Context, nodeName, daemonName string, signal unix
 	if signal != unix.SIGKILL && signal != unix.SIGTERM {
 		return nil
 	}
-	err = poll.Until(ctx, pollEvery, func() (bool, error) { return l.pid(n, d) != pid, nil })
+	err = until(ctx, func() bool { return l.pid(n, d) != pid })
 	if err != nil {
 		return fmt.Errorf("wait for %s on %s to end: %w", d, n.name, err)
 	}
@@ -335,12 +334,12 @@ func (l *Lab) KillNode(ctx context.Context, nodeName string) error {
 	if err != nil {
 		return err
 	}
-	err = poll.Until(ctx, pollEvery, func() (bool, error) {
+	err = until(ctx, func() bool {
 		left := l.cgroups.processes(l.cgroup(n.name))
 		for _, pid := range left {
 			_ = unix.Kill(pid, unix.SIGKILL) // ignore the error: the process may have ended since it was listed
 		}
-		return len(left) == 0, nil
+		return len(left) == 0
 	})
 	if err != nil {
 		return fmt.Errorf("wait for what runs on %s to end: %w", n.name, err)

@@ -13,8 +13,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"heddle/harness/internal/poll"
 )
 
 // grace is how long daemons may take to end after SIGTERM. After that
@@ -88,19 +86,19 @@ func (l *Lab) endProcesses(ctx context.Context) error {
 	none := func(s unix.Signal) bool {
 		looks, cancel := context.WithTimeout(context.WithoutCancel(ctx), 120*time.Millisecond)
 		defer cancel()
-		return poll.Until(looks, pollEvery, func() (bool, error) { return signal(s) > 0, nil }) != nil
+		return until(looks, func() bool { return signal(s) > 0 }) != nil
 	}
 	if none(unix.SIGTERM) {
 		return nil
 	}
 	gentle, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
-	if poll.Until(gentle, pollEvery, func() (bool, error) { return none(0), nil }) == nil {
+	if until(gentle, func() bool { return none(0) }) == nil {
 		return nil
 	}
 	// A process may start another process after the list was made and before
 	// the kill, so repeat until no process is left.
-	err := poll.Until(ctx, pollEvery, func() (bool, error) { return none(unix.SIGKILL), nil })
+	err := until(ctx, func() bool { return none(unix.SIGKILL) })
 	if err != nil {
 		return fmt.Errorf("kill the processes in control group %s: %w", cgroupOf(l.Name), err)
 	}
@@ -153,7 +151,7 @@ func (l *Lab) removeCgroups(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	var err error
-	if poll.Until(ctx, pollEvery, func() (bool, error) { err = l.cgroups.remove(cgroupOf(l.Name)); return err == nil, nil }) != nil {
+	if until(ctx, func() bool { err = l.cgroups.remove(cgroupOf(l.Name)); return err == nil }) != nil {
 		return err
 	}
 	l.cgroups.removeEmptyParent()

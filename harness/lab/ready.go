@@ -128,16 +128,16 @@ func (l *Lab) serves(ctx context.Context, seen *registrations, n node, d daemon,
 func (l *Lab) startsAfter(n node, d daemon, seen *registrations, election func() error) func(context.Context) error {
 	zk := func(ctx context.Context) error {
 		keeper := l.nodes[len(l.masters())].ip.String()
-		return poll.Until(ctx, pollEvery, func() (bool, error) { return listens(ctx, keeper, portZK), nil })
+		return until(ctx, func() bool { return listens(ctx, keeper, portZK) })
 	}
 	switch {
 	case d == historyServer:
 		return func(ctx context.Context) error {
-			return poll.Until(ctx, pollEvery, func() (bool, error) { return l.dataNodes(ctx, seen).writable, nil })
+			return until(ctx, func() bool { return l.dataNodes(ctx, seen).writable })
 		}
 	case d == resourceManager && n.name != l.master().name:
 		return func(ctx context.Context) error {
-			return poll.Until(ctx, pollEvery, func() (bool, error) { return l.haState(ctx, l.master(), d) != "", nil })
+			return until(ctx, func() bool { return l.haState(ctx, l.master(), d) != "" })
 		}
 	case d == resourceManager && l.Cfg.HA:
 		return zk
@@ -160,6 +160,11 @@ func (l *Lab) awaitReady(ctx context.Context, seen *registrations, n node, d dae
 		}
 		return l.ready(ctx, seen, n, d), nil
 	})
+}
+
+// until waits until done returns true.
+func until(ctx context.Context, done func() bool) error {
+	return poll.Until(ctx, pollEvery, func() (bool, error) { return done(), nil })
 }
 
 func (l *Lab) died(n node, d daemon) error {
@@ -339,10 +344,10 @@ func listens(ctx context.Context, host string, port int) bool {
 // bear to be called twice.
 func unansweredAgain(ctx context.Context, call func() error) error {
 	var err error
-	ended := poll.Until(ctx, pollEvery, func() (bool, error) {
+	ended := until(ctx, func() bool {
 		err = call()
 		unanswered := new(yarnclient.RequestError)
-		return err == nil || !errors.As(err, &unanswered) || unanswered.Status != 0, nil
+		return err == nil || !errors.As(err, &unanswered) || unanswered.Status != 0
 	})
 	return cmp.Or(err, ended)
 }
