@@ -64,6 +64,7 @@ type branch struct {
 	children []*branch      // in the order of the last walk
 	used     state.Resource // nodes reserved for its jobs among it
 	booked   state.Resource // of that, what is reserved
+	most     state.Resource // Most in whole smallest containers
 	ratio    float32        // of what is used to what is guaranteed
 	limit    state.Resource // that YARN knew last, for masters and headroom
 	blocked  state.Resource // in a walk: what children could not use for their limits
@@ -190,6 +191,9 @@ func (m *tree) offer(b *branch, v *state.View, n state.NodeID, limit state.Resou
 	m.sort(b)
 	how := passed
 	for _, c := range b.children {
+		if len(c.children) == 0 && len(c.asking)+len(c.pending) == 0 {
+			continue
+		}
 		p, of := m.offer(c, v, n, m.down(limit.Sub(b.blocked).Sub(b.used).Add(c.used)))
 		switch of {
 		case picked, booked:
@@ -237,7 +241,7 @@ func (b *branch) before(x, y *branch, usedX, usedY float32) int {
 
 // offerLeaf offers a node to the jobs of a queue in their order.
 func (m *tree) offerLeaf(b *branch, v *state.View, n state.NodeID, limit state.Resource) (Pick, outcome) {
-	known := m.min(m.down(b.Most), limit) // as soon as YARN looks at a job that is active
+	known := m.min(b.most, limit) // as soon as YARN looks at a job that is active
 	limit = m.min(b.Most, limit)
 	headroom := limit.Sub(b.used)
 	checked := m.less(b.used, limit)

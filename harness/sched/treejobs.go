@@ -201,7 +201,7 @@ func (m *tree) userLimit(b *branch, u *treeUser, all bool) state.Resource {
 		shared, weight = current, b.weight
 	}
 	limit := m.max(over(shared, weight), over(part, percent))
-	most := m.down(b.Most)
+	most := b.most
 	if b.UserLimitFactor != -1 && b.Guaranteed != (state.Resource{}) {
 		most = queues.Times(capacity, b.UserLimitFactor)
 	}
@@ -335,9 +335,9 @@ func (m *tree) follow(v *state.View) {
 func (m *tree) resize(v *state.View) {
 	for i, s := range m.file.Shares(m.total, m.label) {
 		b := m.all[i]
-		b.Share = s
+		b.Share, b.most = s, m.down(s.Most)
 		m.rate(b)
-		if b.limit = m.min(m.down(s.Most), m.total); b.parent != nil {
+		if b.limit = m.min(b.most, m.total); b.parent != nil {
 			b.limit = m.min(b.limit, m.down(b.parent.Most.Sub(b.parent.used).Add(b.used)))
 		}
 	}
