@@ -22,6 +22,7 @@ type opening struct {
 	since     time.Time // time when steering began to wait for room on the node, or for the node's new memory size
 	size      int64     // memory in MB that the node was last set to offer, so that no more containers fit on it than were decided
 	sizedAt   time.Time
+	resized   int       // how often the same size was set again
 	openedAt  time.Time // time when steering began to give the node the job's node label; zero: not yet
 	parkedAt  time.Time // time when YARN confirmed that the node has the label "idle"
 	// time when YARN was seen to have handled all events from before parkedAt; from then on it grants the job no container on this node
@@ -136,18 +137,23 @@ func (op *opening) check() {
 		case info.State != "RUNNING":
 			n.lost(info.State)
 		case info.UsedMB+want > most && c.now.Sub(op.since) < c.grantWait.times(roomFor):
-			op.checkIn(20 * time.Millisecond)
+			op.checkIn(c.checkAgain())
 		case info.UsedMB+want > most:
 			op.park(fmt.Sprintf("no room on the node: %d of its %d MB are in use", info.UsedMB, most))
 		case info.AvailMB >= want+lost && info.AvailMB < want+lost+size:
 			op.open()
 		case op.size != 0 && c.now.Sub(op.since) >= c.grantWait.times(roomFor):
 			op.park(fmt.Sprintf("the node has %d MB left instead of %d MB: it did not take the size it was given", info.AvailMB, want))
-		case op.size == info.UsedMB+want+lost && c.now.Sub(op.sizedAt) < sizeTakes:
+		case op.size == info.UsedMB+want+lost && c.now.Sub(op.sizedAt) < sizeTakes<<op.resized:
 			op.checkIn(max(2*time.Millisecond, c.now.Sub(sent)))
+		case op.size == 0 && c.sizing() >= mostSizing:
+			op.checkIn(c.checkAgain())
 		default:
 			if op.size == 0 { // the node has room: from now on op.since tells how long steering waits for the new memory size
 				op.since = c.now
+			}
+			if op.size == info.UsedMB+want+lost {
+				op.resized = min(op.resized+1, 10)
 			}
 			op.size = info.UsedMB + want + lost
 			n.size.bind(op)
@@ -155,9 +161,35 @@ func (op *opening) check() {
 	})
 }
 
-// sizeTakes is how long the ResourceManager may need to apply a node's new memory size.
-// After that steering sets the size again; the time is generous, so that this is rare.
-const sizeTakes = 100 * time.Millisecond
+// sizeTakes is how long the ResourceManager may need to apply a node's new memory size. After that steering
+// sets the size again, and then waits twice as long. Sizes of mostSizing nodes are set at a time: for each, the
+// ResourceManager's scheduler computes all its queues anew, and it handles what it is sent in turn.
+const (
+	sizeTakes  = 100 * time.Millisecond
+	mostSizing = 16
+)
+
+// sizing counts the nodes whose size is set and not applied yet.
+func (c *Core) sizing() (n int) {
+	for _, x := range c.nodes {
+		if op := x.active; op != nil && op.stage == checking && op.size != 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// checkAgain is after what time a node without room is looked at again: 20 ms, or more where others are too,
+// so that the ResourceManager is asked for 400 nodes a second at most.
+func (c *Core) checkAgain() time.Duration {
+	n := 0
+	for _, x := range c.nodes {
+		if x.active != nil && x.active.stage == checking {
+			n++
+		}
+	}
+	return max(20*time.Millisecond, time.Duration(n)*2500*time.Microsecond)
+}
 
 func (op *opening) checkIn(d time.Duration) {
 	op.job.core.newAlarm(func() {
