@@ -111,7 +111,10 @@ func TestExitCodes(t *testing.T) {
 		if name == "lab exec" {
 			most = -1
 		} else {
-			table = append(table, situation{name, "an unknown flag behind the arguments", append(slices.Repeat([]string{"x"}, least), "--no-such-flag"), exitUsage, "no-such-flag"})
+			table = append(table, situation{
+				name, "an unknown flag behind the arguments",
+				append(slices.Repeat([]string{"x"}, least), "--no-such-flag"), exitUsage, "no-such-flag",
+			})
 		}
 		table = append(table, situation{name, "an unknown flag", []string{"--no-such-flag"}, exitUsage, "no-such-flag"})
 		if least > 0 {
@@ -149,7 +152,8 @@ func commandRows(t *testing.T) map[string]commandRow {
 	}
 	for name := range leaves() {
 		if _, known := rows[name]; !known {
-			t.Errorf("heddle %s: what does it print as JSON, what does it wait for, and what does it put back? it is not in testdata/commands.txt", name)
+			t.Errorf("heddle %s: what does it print as JSON, what does it wait for, and what does it put back? it is not in testdata/commands.txt",
+				name)
 		}
 	}
 	return rows
@@ -222,7 +226,8 @@ func TestInterruptedCommands(t *testing.T) {
 func (w commandRow) prepare(t *testing.T, dir, at string) {
 	t.Helper()
 	for path, text := range map[string]string{
-		"cluster.yaml":               "name: far\nresourceManagers: [http://" + at + "]\nnameNodes: [\"" + at + "\"]\nhistoryServer: http://" + at + "\nuser: nobody\nhadoop: {home: ., conf: .}\n",
+		"cluster.yaml": "name: far\nresourceManagers: [http://" + at + "]\nnameNodes: [\"" + at + "\"]\nhistoryServer: http://" +
+			at + "\nuser: nobody\nhadoop: {home: ., conf: .}\n",
 		"first.yaml":                 "cluster: ./cluster.yaml\nworkloads:\n  - {name: wordcount, size: 1MiB}\n",
 		filepath.Dir(labFile) + "/x": "", w.lock(): "",
 	} {
@@ -362,7 +367,10 @@ func TestJSON(t *testing.T) {
 	dir := t.TempDir()
 	mustDo(t, tracefile.WriteFile(filepath.Join(dir, "run.trace"), traces.Header{Origin: traces.Recovered, Model: "yarn"}, realEvents(t)))
 	far := "name: far\nresourceManagers: [http://127.0.0.1:1]\nnameNodes: [127.0.0.1:1]\nhistoryServer: http://127.0.0.1:1\n"
-	for file, text := range map[string]string{"far.yaml": far, "jobs.tsv": "job0\t0\t0\t1000\t10\t10\n", "sweep.yaml": "traces: [run.trace]\nmodels: [yarn]\n"} {
+	for file, text := range map[string]string{
+		"far.yaml": far, "jobs.tsv": "job0\t0\t0\t1000\t10\t10\n",
+		"sweep.yaml": "traces: [run.trace]\nmodels: [yarn]\n",
+	} {
 		mustDo(t, os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644))
 	}
 	for name, command := range leaves() {
@@ -444,13 +452,17 @@ func TestHostileText(t *testing.T) {
 	mustDo(t, tracefile.WriteFile(path, traces.Header{Origin: traces.Recovered, Model: "yarn"}, events))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusBadRequest)
-		if err := json.NewEncoder(w).Encode(map[string]any{"RemoteException": map[string]string{"exception": hostile, "message": hostile}}); err != nil {
+		if err := json.NewEncoder(w).Encode(map[string]any{"RemoteException": map[string]string{
+			"exception": hostile,
+			"message":   hostile,
+		}}); err != nil {
 			t.Error(err)
 		}
 	}))
 	defer server.Close()
 	file := filepath.Join(dir, "cluster.yaml")
-	text := "name: far\nresourceManagers: [" + server.URL + "]\nnameNodes: [127.0.0.1:1]\nhistoryServer: " + server.URL + "\nuser: nobody\nhadoop: {home: ., conf: .}\n"
+	text := "name: far\nresourceManagers: [" + server.URL + "]\nnameNodes: [127.0.0.1:1]\nhistoryServer: " + server.URL +
+		"\nuser: nobody\nhadoop: {home: ., conf: .}\n"
 	mustDo(t, os.WriteFile(file, []byte(text), 0o644))
 	control := regexp.MustCompile(`[^\P{C}\n\t]`)
 	for _, args := range [][]string{

@@ -36,7 +36,8 @@ func TestCompareJSON(t *testing.T) {
 	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
 		t.Fatalf("%v\n%s", err, out.Bytes())
 	}
-	if got.Metric != "makespan" || len(got.Models) != 2 || got.Models[0].Model != "yarn" || got.Models[0].Runs != 1 || got.Models[0].Median <= 0 {
+	if got.Metric != "makespan" || len(got.Models) != 2 || got.Models[0].Model != "yarn" || got.Models[0].Runs != 1 ||
+		got.Models[0].Median <= 0 {
 		t.Errorf("%+v: want the makespan of yarn and another model", got)
 	}
 	if len(got.Pairs) != 1 || got.Pairs[0].CI95Pct != nil || got.Pairs[0].P != nil || got.Models[0].CI95 != nil {

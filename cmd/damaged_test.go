@@ -130,10 +130,16 @@ func damages() []damage {
 			elsewhere := must(filepath.Abs(labRun))
 			f.link(filepath.Join(elsewhere, aTrial), strings.TrimSuffix(aTrial, "/"))
 		}, "escapes", false},
-		{"trial of another name", func(f folder) { f.forge(`"trial": "r01-wordcount-fifo"`, `"trial": "../../../etc"`) }, `result.json: trial: "../../../etc", but the folder is that of trial r01-wordcount-fifo`, false},
+		{
+			"trial of another name", func(f folder) { f.forge(`"trial": "r01-wordcount-fifo"`, `"trial": "../../../etc"`) },
+			`result.json: trial: "../../../etc", but the folder is that of trial r01-wordcount-fifo`, false,
+		},
 		{"no number", func(f folder) { f.forge(`"makespanMs": 62820`, `"makespanMs": NaN`) }, "result.json: invalid character", false},
 		{"huge number", func(f folder) { f.forge(`"makespanMs": 62820`, `"makespanMs": 1e999`) }, "makespanMs", false},
-		{"deep", func(f folder) { f.forge(`"checked": [`, `"checked": [`+strings.Repeat("[", 1_000_000)) }, "result.json: invalid character", false},
+		{
+			"deep", func(f folder) { f.forge(`"checked": [`, `"checked": [`+strings.Repeat("[", 1_000_000)) }, "result.json: invalid character",
+			false,
+		},
 		{"foreign trace", func(f folder) {
 			f.write(aTrial+"trace.heddle", f.read("trials/r03-wordcount-fifo/trace.heddle"))
 			f.record("r01-wordcount-fifo", "trace.heddle")
@@ -145,7 +151,10 @@ func damages() []damage {
 			f.change("manifest.json", `"name": "r01-wordcount-fifo"`, `"name": "r01-wordcount-yarn"`)
 		}, "manifest.json: trials[1].name: two trials are named r01-wordcount-yarn", false},
 		{"manifest of nothing", func(f folder) { f.write("manifest.json", empty) }, `manifest.json: trials[0].name: ""`, false},
-		{"manifest too large", func(f folder) { f.write("manifest.json", empty+strings.Repeat(" ", 65<<20)) }, "manifest.json is longer than", false},
+		{
+			"manifest too large", func(f folder) { f.write("manifest.json", empty+strings.Repeat(" ", 65<<20)) }, "manifest.json is longer than",
+			false,
+		},
 		{"manifest nested", func(f folder) { f.write("manifest.json", strings.Repeat("[", 1_000_000)) }, "manifest.json: ", false},
 		{"manifest cut", func(f folder) { f.write("manifest.json", f.read("manifest.json")[:1000]) }, "manifest.json: unexpected end", false},
 		{"manifest is a device", func(f folder) { f.link("/dev/zero", "manifest.json") }, "manifest.json is not a regular file", false},
@@ -196,7 +205,8 @@ func TestUnverifiedSaysSo(t *testing.T) {
 		{"fidelity", "--unverified", dir},
 	} {
 		out, _, err := heddle(args...)
-		if text := strings.Join(strings.Fields(out), " "); err != nil || !strings.Contains(text, "not verified: ") || !strings.Contains(text, "result.json") {
+		if text := strings.Join(strings.Fields(out), " "); err != nil || !strings.Contains(text, "not verified: ") ||
+			!strings.Contains(text, "result.json") {
 			t.Errorf("%q: error %v; the output does not say what was not verified:\n%s", args, err, out)
 		}
 	}
@@ -213,11 +223,24 @@ func TestDamagedResume(t *testing.T) {
 		code   int
 		says   string
 	}{
-		{"whole, of somebody else", func(folder) {}, nil, exitUsage, "did not begin that run on this machine, and it would run programs of the folder's choice (on http://127.0.0.1:9)"},
-		{"experiment", func(f folder) { f.write("experiment.yaml", f.read("experiment.yaml")+"repeats: 9\n") }, nil, exitUsage, "experiment.yaml"},
-		{"experiment is a device", func(f folder) { f.link("/dev/zero", "experiment.yaml") }, nil, exitUsage, "experiment.yaml is not a regular file"},
+		{
+			"whole, of somebody else", func(folder) {}, nil, exitUsage,
+			"did not begin that run on this machine, and it would run programs of the folder's choice (on http://127.0.0.1:9)",
+		},
+		{
+			"experiment", func(f folder) { f.write("experiment.yaml", f.read("experiment.yaml")+"repeats: 9\n") }, nil, exitUsage,
+			"experiment.yaml",
+		},
+		{
+			"experiment is a device", func(f folder) { f.link("/dev/zero", "experiment.yaml") }, nil, exitUsage,
+			"experiment.yaml is not a regular file",
+		},
 		{"no experiment", func(f folder) { f.remove("experiment.yaml") }, nil, exitUsage, "experiment.yaml"},
-		{"experiment, unverified", func(f folder) { f.write("experiment.yaml", f.read("experiment.yaml")+"# more\n") }, []string{"--unverified"}, exitUsage, "did not begin that run"},
+		{
+			"experiment, unverified", func(f folder) { f.write("experiment.yaml", f.read("experiment.yaml")+"# more\n") },
+			[]string{"--unverified"},
+			exitUsage, "did not begin that run",
+		},
 		{"another calibration", func(folder) {}, []string{"--calibration", "other.json"}, exitUsage, "both --resume and --calibration"},
 		{"cluster", func(f folder) { f.write("cluster.yaml", cluster+"# more\n") }, nil, exitUsage, "cluster.yaml"},
 	} {
@@ -236,7 +259,8 @@ func TestDamagedResume(t *testing.T) {
       "name": "experiment.yaml",`, len(cluster), sum))
 			c.damage(f)
 		})
-		if _, code, err := heddle(append([]string{"run", "--resume", dir}, c.args...)...); code != c.code || !strings.Contains(fmt.Sprint(err), c.says) {
+		if _, code, err := heddle(append([]string{"run", "--resume", dir}, c.args...)...); code != c.code ||
+			!strings.Contains(fmt.Sprint(err), c.says) {
 			t.Errorf("%s: code %d, error %v; want code %d and %q", c.what, code, err, c.code, c.says)
 		}
 	}

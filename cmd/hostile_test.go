@@ -160,19 +160,25 @@ func TestHostileDaemons(t *testing.T) {
 		for _, m := range bad {
 			// heddle asks it for its version first, which is no number.
 			lie := m.Lie || slices.Contains([]string{"starting", "text for numbers", "boundless numbers"}, m.Name)
-			trials = append(trials, &trial{server: "history server", misdeed: m.Name, command: command, lie: lie, misbehave: func(d *daemons) string {
-				d.history.Misbehave(m)
-				return d.historyAt
-			}})
+			trials = append(trials, &trial{
+				server: "history server", misdeed: m.Name, command: command, lie: lie,
+				misbehave: func(d *daemons) string {
+					d.history.Misbehave(m)
+					return d.historyAt
+				},
+			})
 		}
 		if command == "capture" { // asks the others as it does live
 			continue
 		}
 		for _, m := range bad {
-			trials = append(trials, &trial{server: "ResourceManager", misdeed: m.Name, command: command, lie: m.Lie, misbehave: func(d *daemons) string {
-				d.rm.Misbehave(m)
-				return d.rmAt
-			}})
+			trials = append(trials, &trial{
+				server: "ResourceManager", misdeed: m.Name, command: command, lie: m.Lie,
+				misbehave: func(d *daemons) string {
+					d.rm.Misbehave(m)
+					return d.rmAt
+				},
+			})
 		}
 		for _, m := range hdfstest.Misdeeds() {
 			trials = append(trials, &trial{server: "NameNode", misdeed: m.Name, command: command, misbehave: func(d *daemons) string {
@@ -188,32 +194,45 @@ func TestHostileDaemons(t *testing.T) {
 	}
 	for _, command := range later {
 		for _, m := range bad {
-			if !slices.Contains([]string{"silent", "closes", "a body byte a second", "cut off", "503", "a web page", "302 to a login page"}, m.Name) {
+			if !slices.Contains([]string{"silent", "closes", "a body byte a second", "cut off", "503", "a web page", "302 to a login page"},
+				m.Name) {
 				continue
 			}
 			if command == "run" { // it asks both again once it holds the cluster, which these daemons keep no lease for
 				continue
 			}
-			trials = append(trials, &trial{server: "ResourceManager", misdeed: "later " + m.Name, command: command, misbehave: func(d *daemons) string {
-				d.rm.Spare = "/ws/v1/cluster/info"
-				d.rm.Misbehave(m)
-				return d.rmAt
-			}})
-			trials = append(trials, &trial{server: "history server", misdeed: "later " + m.Name, command: command, misbehave: func(d *daemons) string {
-				d.history.Spare = "/ws/v1/history/info"
-				d.history.Misbehave(m)
-				return d.historyAt
-			}})
+			trials = append(trials, &trial{
+				server: "ResourceManager", misdeed: "later " + m.Name, command: command,
+				misbehave: func(d *daemons) string {
+					d.rm.Spare = "/ws/v1/cluster/info"
+					d.rm.Misbehave(m)
+					return d.rmAt
+				},
+			})
+			trials = append(trials, &trial{
+				server: "history server", misdeed: "later " + m.Name, command: command,
+				misbehave: func(d *daemons) string {
+					d.history.Spare = "/ws/v1/history/info"
+					d.history.Misbehave(m)
+					return d.historyAt
+				},
+			})
 		}
 		for _, m := range hdfstest.Misdeeds() {
-			if !slices.Contains([]string{"silent", "closes after the first call", "a byte a second", "standby", "no message but bytes", "demands Kerberos", "an empty answer"}, m.Name) {
+			if !slices.Contains([]string{
+				"silent", "closes after the first call", "a byte a second", "standby", "no message but bytes",
+				"demands Kerberos", "an empty answer",
+			}, m.Name) {
 				continue
 			}
 			// That there are no DataNodes is an answer.
-			trials = append(trials, &trial{server: "NameNode", misdeed: "later " + m.Name, command: command, lie: m.Name == "an empty answer", misbehave: func(d *daemons) string {
-				d.nn.MisbehaveAfter(2, &m)
-				return d.nn.Address
-			}})
+			trials = append(trials, &trial{
+				server: "NameNode", misdeed: "later " + m.Name, command: command, lie: m.Name == "an empty answer",
+				misbehave: func(d *daemons) string {
+					d.nn.MisbehaveAfter(2, &m)
+					return d.nn.Address
+				},
+			})
 		}
 	}
 	try := func(x *trial, d *daemons, address string) {

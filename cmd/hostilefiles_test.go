@@ -61,7 +61,8 @@ func hostileFolder(t *testing.T) string {
 		event("expected-"+name+".jsonl", `{"kind":"jobPredicted","t":3500000000,"job":"job_1_0001","donePct":50,"end":`+end+`}`)
 	}
 	said := func(name, values string) {
-		event(name, `{"kind":"decision","t":3500000000,"id":1,"job":"job_1_0001","what":"map","node":"n1","taskIndex":0,"bindIndex":0,"values":"`+values+`"}`)
+		event(name, `{"kind":"decision","t":3500000000,"id":1,"job":"job_1_0001","what":"map","node":"n1","taskIndex":0,"bindIndex":0,"values":"`+
+			values+`"}`)
 	}
 	said("escapes.jsonl", `lateSeconds=\u001b[31m9 \u009b31m\nheddle: forged estimatedBytes=\u001b]0;x`)
 	said("megabyte.jsonl", "unknown=1 estimatedBytes=1e999 "+strings.Repeat("x=y", 1<<19))
@@ -105,14 +106,26 @@ func TestHostileFiles(t *testing.T) {
 		code          int
 		says, never   string // regular expressions; never must not match
 	}{
-		{"a list of 128 TiB", "run --simulate --runs out list.yaml", exitUsage, `8388608 blocks of 16MiB with 2 replicas each, and a simulation takes at most 2000000`, ""},
+		{
+			"a list of 128 TiB", "run --simulate --runs out list.yaml", exitUsage,
+			`8388608 blocks of 16MiB with 2 replicas each, and a simulation takes at most 2000000`, "",
+		},
 		{"a forecast of it", "run --dry-run --runs out list.yaml", exitUsage, `at most 2000000 such blocks`, ""},
 		{"an endless line in a recording", "replay --observations bomb.zst", exitUsage, `a line is longer than 64MiB`, ""},
 		{"a trace that is well", "replay well.jsonl", 0, `fifo`, `warning: .*no cluster has`},
-		{"a time in 292 years", "replay late.jsonl", exitUsage, `event 10: jobFinished: t is 9223372036854775807, want .*: heddle trace check lists all`, ""},
-		{"a slow start of 1e308", "replay slow.jsonl", exitUsage, `event 1: jobSubmitted: slowStart is 1e\+308, want 0 to 1; no cluster has such a value`, ""},
+		{
+			"a time in 292 years", "replay late.jsonl", exitUsage,
+			`event 10: jobFinished: t is 9223372036854775807, want .*: heddle trace check lists all`, "",
+		},
+		{
+			"a slow start of 1e308", "replay slow.jsonl", exitUsage,
+			`event 1: jobSubmitted: slowStart is 1e\+308, want 0 to 1; no cluster has such a value`, "",
+		},
 		{"the same as a workload", "run --simulate --runs out slow.yaml", exitUsage, `slowStart is 1e\+308`, ""},
-		{"an empty job id", "replay nobody.jsonl", 0, `warning: nobody.jsonl: [0-9]+ values are such as no cluster has, the first in event 1: jobSubmitted: job's length is 0`, ""},
+		{
+			"an empty job id", "replay nobody.jsonl", 0,
+			`warning: nobody.jsonl: [0-9]+ values are such as no cluster has, the first in event 1: jobSubmitted: job's length is 0`, "",
+		},
 		{"a sample that cannot be", "replay sample.jsonl", 0, `1 values are such as no cluster has, the first in event 6: nodeSample`, ""},
 		{"the same as a workload", "run --simulate --runs out nobody.yaml", 0, `(?s).*`, "panic"},
 		{"a newline in a job's name", "trace info name.jsonl", 0, `y\\u000aheddle: forged line\\u0009cell`, `(?m)^heddle: forged`},
@@ -140,13 +153,19 @@ func TestHostileFiles(t *testing.T) {
 		{"a model's numbers that are none", "trace info --json numbers.jsonl", 0, `"jobs"`, `NaN|Inf|estimates`},
 		{"a page over a file", "paper clqlmrs --quick -o day.trace", exitUsage, `day.trace: file exists: choose another name`, ""},
 		{"a replay over a device", "replay --out /dev/null well.jsonl", exitUsage, `/dev/null: file exists`, ""},
-		{"a pipe among runs", "runs list --runs runs", 0, `(?s)mine +cluster +finished.*warning: runs/left: .*remove what is left with rm -r`, "fifo"},
+		{
+			"a pipe among runs", "runs list --runs runs", 0, `(?s)mine +cluster +finished.*warning: runs/left: .*remove what is left with rm -r`,
+			"fifo",
+		},
 		{"a pipe as a run", "runs show --runs runs fifo", exitUsage, `no run fifo`, ""},
 		{"a pipe to compare", "compare runs/fifo", exitUsage, `runs/fifo`, ""},
 		{"a pipe while names are completed", "runs show --runs runs --generate-bash-completion", 0, `(?m)^mine$`, "fifo"},
 		{"a run that has no experiment yet", "run --resume runs/early", exitUsage, `the run can be started anew`, "statat"},
 		{"removal of a link", "runs rm --yes --runs runs link", exitFailed, `runs/link is a link to target`, ""},
-		{"removal of files of mine", "runs rm --yes --runs runs mine", 0, `runs/mine has what heddle did not write, which goes with it: notes.txt`, ""},
+		{
+			"removal of files of mine", "runs rm --yes --runs runs mine", 0,
+			`runs/mine has what heddle did not write, which goes with it: notes.txt`, "",
+		},
 		{"what a killed process left", "trace import -o new.trace list.tsv", 0, `new.trace has 1 job `, ""},
 	} {
 		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
@@ -181,7 +200,10 @@ func TestHostileFiles(t *testing.T) {
 			}
 		})
 	}
-	for name, want := range map[string]bool{"runs/target/manifest.json": true, "runs/mine": false, ".new.trace.unfinished-DEAD": false, "day.trace": true} {
+	for name, want := range map[string]bool{
+		"runs/target/manifest.json": true, "runs/mine": false, ".new.trace.unfinished-DEAD": false,
+		"day.trace": true,
+	} {
 		if _, err := os.Lstat(filepath.Join(folder, name)); (err == nil) != want {
 			t.Errorf("%s: %v, want there: %v", name, err, want)
 		}

@@ -196,7 +196,8 @@ func TestInterrupted(t *testing.T) {
 
 // TestBenchJSON: loads that are printed as they are done make a list.
 func TestBenchJSON(t *testing.T) {
-	c := exec.CommandContext(t.Context(), os.Args[0], "bench", "--json", "--repeat", "1", "--load", "synthetic-1k-nonet", "--load", "synthetic-1k-late")
+	c := exec.CommandContext(t.Context(), os.Args[0], "bench", "--json", "--repeat", "1", "--load", "synthetic-1k-nonet", "--load",
+		"synthetic-1k-late")
 	c.Env = append(os.Environ(), asMain+"=1")
 	out := must(c.Output())
 	var loads []struct {

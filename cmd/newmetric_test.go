@@ -38,7 +38,8 @@ func TestNewMetric(t *testing.T) {
 	if strings.Count(string(source), at) != 1 {
 		t.Fatalf("%s: want %q once, behind which the new metric is put", list, at)
 	}
-	replaced := must(json.Marshal(map[string]any{"Replace": map[string]string{list: write("metrics.go", strings.Replace(string(source), at, at+newMetric+"\n", 1))}}))
+	replaced := must(json.Marshal(map[string]any{"Replace": map[string]string{list: write("metrics.go",
+		strings.Replace(string(source), at, at+newMetric+"\n", 1))}}))
 	overlay := write("overlay.json", string(replaced))
 	run := func(ok bool, name string, args ...string) string {
 		t.Helper()
@@ -62,7 +63,10 @@ func TestNewMetric(t *testing.T) {
 		{"replay --metric --generate-bash-completion", "\nended\n"},
 		{"fidelity --metric ended harness/fidelity/testdata/run", "wordcount  yarn   ended        3"},
 		{"schema experiment", `"description": "Number of task attempts that ended."`},
-		{"run --simulate --runs " + runs + " --run-name more --cluster harness/config/testdata/slowdisks.yaml " + experiment, "fifo < yarn + 9  ended   wordcount"},
+		{
+			"run --simulate --runs " + runs + " --run-name more --cluster harness/config/testdata/slowdisks.yaml " + experiment,
+			"fifo < yarn + 9  ended   wordcount",
+		},
 		{"compare --metric ended " + runs + "/more", "model  ended"},
 		{"compare --metric all --json " + runs + "/more", `"metric": "ended"`},
 		{"replay --metric ended --metric makespan " + runs + "/more/trials/r01-wordcount-yarn/trace.heddle", "jobs  ended  makespan"},
@@ -79,7 +83,8 @@ func TestNewMetric(t *testing.T) {
 		t.Errorf("rows of a paper: %v: no column of the metric in %s", err, head)
 	}
 	// The table for users is not made but held against the list.
-	if out := run(false, "go", "test", "-overlay", overlay, "-run", "MetricTable", "./harness/measure"); !strings.Contains(out, "number of task attempts that ended") {
+	if out := run(false, "go", "test", "-overlay", overlay, "-run", "MetricTable", "./harness/measure"); !strings.Contains(out,
+		"number of task attempts that ended") {
 		t.Errorf("the page's table of metrics lacks the metric, and its test says\n%s", out)
 	}
 }

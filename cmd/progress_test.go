@@ -115,7 +115,10 @@ func TestRunView(t *testing.T) {
 		says("prepare", "input of a")
 		s.Live = &experiment.Live{}
 		for i, level := range []traces.Level{traces.LevelCache, traces.LevelNode, traces.LevelNode, traces.LevelNode} {
-			s.Live.Add(&traces.AttemptStarted{Attempt: traces.Attempt{Task: traces.Task{Job: "j", Index: int32(i)}}, Node: "n1", ReplicaLocality: level})
+			s.Live.Add(&traces.AttemptStarted{
+				Attempt: traces.Attempt{Task: traces.Task{Job: "j", Index: int32(i)}}, Node: "n1",
+				ReplicaLocality: level,
+			})
 		}
 		for id, outcome := range []string{"honoured", "honoured", "none", "honoured", "honoured"} {
 			s.Live.Add(&traces.Actuation{Decision: int64(id + 1), Outcome: outcome})
@@ -154,7 +157,11 @@ func TestReplayProgress(t *testing.T) {
 	}{
 		{false, 4, nil},
 		{false, 11, []string{"  5.0s  90 of 2000 tasks, about 1m36s left", " 10.0s  190 of 2000 tasks, about 1m31s left"}},
-		{true, 3, []string{"  0.9s  ░░░░░░░░░░░░░░░░░░░░░░░░  10 of 2000 tasks", "  1.8s  ▎░░░░░░░░░░░░░░░░░░░░░░░  30 of 2000 tasks", "  2.7s  ▌░░░░░░░░░░░░░░░░░░░░░░░  50 of 2000 tasks, about 1m28s left"}},
+		{true, 3, []string{
+			"  0.9s  ░░░░░░░░░░░░░░░░░░░░░░░░  10 of 2000 tasks",
+			"  1.8s  ▎░░░░░░░░░░░░░░░░░░░░░░░  30 of 2000 tasks",
+			"  2.7s  ▌░░░░░░░░░░░░░░░░░░░░░░░  50 of 2000 tasks, about 1m28s left",
+		}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var out bytes.Buffer

@@ -167,7 +167,10 @@ func TestReadme(t *testing.T) {
 			}
 		}
 	}
-	for _, line := range []string{"go run ./cmd/heddle demo --hadoop --install", "go run ./cmd/heddle demo", "go test -p 1 -timeout 40m ", "## A first experiment"} {
+	for _, line := range []string{
+		"go run ./cmd/heddle demo --hadoop --install", "go run ./cmd/heddle demo", "go test -p 1 -timeout 40m ",
+		"## A first experiment",
+	} {
 		if !strings.Contains(string(page), line) || !strings.Contains(string(ci), line) {
 			t.Errorf("README.md and .ci/run do not both have %q", line)
 		}

@@ -16,7 +16,8 @@ func TestSimulatedTrialOfNoPlan(t *testing.T) {
 	}
 	file := filepath.Join(dir, "s", "manifest.json")
 	text := must(os.ReadFile(file))
-	changed := strings.NewReplacer(`"state": "finished"`, `"state": "failed"`, "r03-wordcount-yarn", "r09-wordcount-yarn").Replace(string(text))
+	changed := strings.NewReplacer(`"state": "finished"`, `"state": "failed"`, "r03-wordcount-yarn",
+		"r09-wordcount-yarn").Replace(string(text))
 	mustDo(t, os.WriteFile(file, []byte(changed), 0o600))
 	_, code, err := heddle("run", "--simulate", "--unverified", "--resume", filepath.Join(dir, "s"))
 	if code == 0 || !strings.Contains(err.Error(), "trial r09-wordcount-yarn is not in the experiment") {

@@ -20,17 +20,20 @@ import (
 // order has every package of the module once. A package may import only packages
 // that stand before it.
 const order = `
-	traces traces/hosts traces/internal/racks traces/mend traces/outfile traces/printable traces/table traces/tracefile traces/byjob traces/format
+	traces traces/hosts traces/internal/racks traces/mend traces/outfile traces/printable traces/table traces/tracefile
+	traces/byjob traces/format
 	traces/internal/invent traces/internal/jsonstream
 	traces/jhist traces/parquet traces/perfetto traces/rumen traces/sls traces/spark traces/spark/sparktest traces/swim traces/exchange
 	yarnclient yarnclient/yarntest
 	hibench/tables hibench
 	collectors/hdfs/internal/hdfspb collectors/hdfs/ipc collectors/hdfs/jobsplit collectors/hdfs collectors/hdfs/hdfstest
 	collectors/yarn collectors/node collectors/node/agent
-	traces/errtest harness/internal/golden harness/internal/mavenjars harness/internal/cputime harness/nearest harness/internal/poll harness/internal/units harness/option
+	traces/errtest harness/internal/golden harness/internal/mavenjars harness/internal/cputime harness/nearest harness/internal/poll
+	harness/internal/units harness/option
 	harness/stats harness/design harness/doc harness/loadfit harness/sim/draw harness/state harness/queues
 	harness/sched harness/sched/schedtest harness/external
-	harness/paper/clqlmrs/model/qlearn harness/paper/clqlmrs/model harness/paper/learning/model harness/paper/modfair/model harness/paper/reverse/model harness/paper/rhc/policy harness/paper/rhc/model harness/paper/models
+	harness/paper/clqlmrs/model/qlearn harness/paper/clqlmrs/model harness/paper/learning/model harness/paper/modfair/model
+	harness/paper/reverse/model harness/paper/rhc/policy harness/paper/rhc/model harness/paper/models
 	harness/sim/fluid harness/sim/kernel harness/sim/place harness/sim
 	harness/measure harness/why harness/explain harness/bench
 	harness/kerberos harness/kerberos/kdctest harness/require harness/workload/generate harness/config harness/runs harness/newmodel
@@ -64,7 +67,7 @@ const apart = `
 	harness/submit : harness/lab
 	harness/capture : harness/lab harness/steer
 	harness/steer* : harness/lab harness/capture
-	harness/replay* : harness/lab harness/clients harness/watch harness/submit harness/capture harness/steer harness/runs   a replay needs no cluster, and knows traces but not how they are kept
+	harness/replay* : harness/lab harness/clients harness/watch harness/submit harness/capture harness/steer harness/runs    no cluster
 	harness/replay/recorded : harness/sched harness/measure    it runs nothing
 	harness/replay/calibration : harness/sched harness/measure
 	harness/workload/synthetic : harness yarnclient    it runs as a task, and submits nothing

@@ -26,7 +26,8 @@ const ceilings = "testdata/weight.txt"
 // with the tests.
 var kits = []string{
 	"yarnclient/yarntest", "collectors/hdfs/hdfstest", "harness/sched/schedtest", "harness/kerberos/kdctest", "harness/lease/leasetest",
-	"traces/spark/sparktest", "harness/lab/labtest", "harness/report/browsertest", "harness/internal/golden", "traces/errtest", "ansible/tests",
+	"traces/spark/sparktest", "harness/lab/labtest", "harness/report/browsertest", "harness/internal/golden", "traces/errtest",
+	"ansible/tests",
 }
 
 // The sums of the tree. Go is counted in tokens without comments, since joined lines
@@ -56,7 +57,8 @@ func TestWeight(t *testing.T) {
 		case !ok:
 			t.Errorf("%s weighs %d and has no line in %s", name, got[name], ceilings)
 		case got[name] > most:
-			t.Errorf("%s weighs %d, its ceiling in %s is %d: delete what it displaces, or raise the line and say why in the commit", name, got[name], ceilings, most)
+			t.Errorf("%s weighs %d, its ceiling in %s is %d: delete what it displaces, or raise the line and say why in the commit", name, got[name],
+				ceilings, most)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(ceiling)) {

@@ -41,7 +41,8 @@ func TestCheck(t *testing.T) {
 	words := []string{texts("key", "a b  a", "not counted", "c\ta\n"), texts("k", "b")}
 	pairs := []string{texts("b", "1", "a", "2"), texts("c", "3", "a", "4")}
 	lines := []string{"k\tab ac b\n", "k\tac\n\nxac ab"} // grep looks for a[b-z]: ac 3, ab 2
-	rightWords, rightPairs, rightMatches := Counters{MapOutputRecords: 6}, Counters{MapInputRecords: 4, ReduceOutputRecords: 4}, Counters{MapOutputRecords: 7}
+	rightWords, rightPairs, rightMatches := Counters{MapOutputRecords: 6}, Counters{MapInputRecords: 4, ReduceOutputRecords: 4},
+		Counters{MapOutputRecords: 7}
 	tests := []struct {
 		name          string
 		workload      string
@@ -50,21 +51,46 @@ func TestCheck(t *testing.T) {
 		want          string // in an error; "": none
 	}{
 		{"counts right", "wordcount", words, []string{counts("a", 3), counts("b", 2, "c", 1)}, rightWords, ""},
-		{"counters differ", "wordcount", words, []string{counts("a", 3, "b", 2, "c", 1)}, Counters{MapOutputRecords: 7}, "sum of counts and words mapped (counters): 6, want 7"},
+		{
+			"counters differ", "wordcount", words,
+			[]string{counts("a", 3, "b", 2, "c", 1)},
+			Counters{MapOutputRecords: 7},
+			"sum of counts and words mapped (counters): 6, want 7",
+		},
 		{"count wrong", "wordcount", words, []string{counts("a", 3, "b", 3, "c", 1)}, Counters{MapOutputRecords: 7}, `word "b": 3, want 2`},
 		{"word missing", "wordcount", words, []string{counts("a", 3, "b", 2)}, Counters{MapOutputRecords: 5}, `word "c": 0, want 1`},
-		{"word too many", "wordcount", words, []string{counts("a", 3, "b", 2, "c", 1, "d", 1)}, Counters{MapOutputRecords: 7}, "counts of all words"},
+		{
+			"word too many", "wordcount", words,
+			[]string{counts("a", 3, "b", 2, "c", 1, "d", 1)},
+			Counters{MapOutputRecords: 7},
+			"counts of all words",
+		},
 		{"word twice", "wordcount", words, []string{counts("a", 3, "b", 2), counts("b", 2, "c", 1)}, rightWords, `word "b" occurs twice`},
 
 		{"sorted", "sort", pairs, []string{texts("a", "4", "a", "2", "c", "3"), texts("b", "1")}, rightPairs, ""},
 		{"not sorted", "sort", pairs, []string{texts("b", "1", "a", "2", "a", "4", "c", "3")}, rightPairs, `key "a" after "b"`},
 		{"record lost", "sort", pairs, []string{texts("a", "2", "a", "4", "c", "3")}, rightPairs, "records of output and input"},
 		{"record changed", "sort", pairs, []string{texts("a", "2", "a", "4", "b", "1", "c", "4")}, rightPairs, "records of output and input"},
-		{"value moved to another key", "sort", pairs, []string{texts("a", "4", "a", "2", "b", "3", "c", "1")}, rightPairs, "records of output and input"},
-		{"sort counters differ", "sort", pairs, []string{texts()}, Counters{MapInputRecords: 4, ReduceOutputRecords: 3}, "records written and read (counters): 3, want 4"},
+		{
+			"value moved to another key", "sort", pairs,
+			[]string{texts("a", "4", "a", "2", "b", "3", "c", "1")},
+			rightPairs,
+			"records of output and input",
+		},
+		{
+			"sort counters differ", "sort", pairs,
+			[]string{texts()},
+			Counters{MapInputRecords: 4, ReduceOutputRecords: 3},
+			"records written and read (counters): 3, want 4",
+		},
 
 		{"matches right", "grep", lines, []string{"3\tac\n2\tab\n"}, rightMatches, ""},
-		{"match counters differ", "grep", lines, []string{"3\tac\n2\tab\n"}, Counters{MapOutputRecords: 5}, "matches and different matches mapped (counters): 5, want 7"},
+		{
+			"match counters differ", "grep", lines,
+			[]string{"3\tac\n2\tab\n"},
+			Counters{MapOutputRecords: 5},
+			"matches and different matches mapped (counters): 5, want 7",
+		},
 		{"match lost", "grep", lines, []string{"3\tac\n"}, Counters{MapOutputRecords: 4}, `match "ab": 0, want 2`},
 		{"match too many", "grep", lines, []string{"3\tac\n2\tab\n1\tad\n"}, Counters{MapOutputRecords: 9}, "counts of all matches"},
 		{"match twice", "grep", lines, []string{"3\tac\n2\tab\n2\tab\n"}, rightMatches, `match "ab" occurs twice`},
@@ -72,9 +98,27 @@ func TestCheck(t *testing.T) {
 		{"no count", "grep", lines, []string{"ac\n"}, rightMatches, `line "ac": want a count, a tab and a match`},
 
 		{"rows right", "terasort", []string{row("b"), row("a")}, []string{row("a"), row("b")}, Counters{}, ""},
-		{"rows not in order", "terasort", []string{row("b"), row("a")}, []string{row("b") + row("a")}, Counters{}, `row 2: key "aaaaaaaaaa" after "bbbbbbbbbb"`},
-		{"files not in order", "terasort", []string{row("b"), row("a")}, []string{row("b"), row("a")}, Counters{}, `row 2: key "aaaaaaaaaa" after "bbbbbbbbbb"`},
-		{"row changed", "terasort", []string{row("b"), row("a")}, []string{row("a") + row("c")}, Counters{}, "checksum of rows in output and input"},
+		{
+			"rows not in order", "terasort",
+			[]string{row("b"), row("a")},
+			[]string{row("b") + row("a")},
+			Counters{},
+			`row 2: key "aaaaaaaaaa" after "bbbbbbbbbb"`,
+		},
+		{
+			"files not in order", "terasort",
+			[]string{row("b"), row("a")},
+			[]string{row("b"), row("a")},
+			Counters{},
+			`row 2: key "aaaaaaaaaa" after "bbbbbbbbbb"`,
+		},
+		{
+			"row changed", "terasort",
+			[]string{row("b"), row("a")},
+			[]string{row("a") + row("c")},
+			Counters{},
+			"checksum of rows in output and input",
+		},
 		{"row lost", "terasort", []string{row("b"), row("a")}, []string{row("a")}, Counters{}, "bytes of output and input: 100, want 200"},
 	}
 	for _, tt := range tests {
@@ -123,7 +167,8 @@ func TestCheckByTeraValidate(t *testing.T) {
 		dir := h.fs.path(r.checkPath("t1"))
 		h.does(t, "mkdir -p "+dir+"; printf '"+validate+"\\n' > "+dir+"/part-r-00000; exit 0")
 		k, err := r.Check(t.Context(), "t1", Counters{})
-		if want == "" && (err != nil || len(k) != 2) || want != "" && (!errors.Is(err, ErrInvalidOutput) || !strings.Contains(err.Error(), want)) {
+		if want == "" && (err != nil || len(k) != 2) || want != "" &&
+			(!errors.Is(err, ErrInvalidOutput) || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%q: %+v, %v; want %q", validate, k, err, want)
 		}
 	}

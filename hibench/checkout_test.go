@@ -157,7 +157,8 @@ func TestCheckoutHostNames(t *testing.T) {
 	env.Checkout = newFakeCheckout(t)
 	hit := filepath.Join(t.TempDir(), "hit")
 	for _, host := range []string{
-		"'; touch " + hit + "; '", "$(touch " + hit + ")", "`touch${IFS}" + hit + "`", "a b", "w1\nhibench.hadoop.home /x", "w1\r", "-oProxyCommand=x", "-v", "w1;id", "w1'", "ü", strings.Repeat("a", 256),
+		"'; touch " + hit + "; '", "$(touch " + hit + ")", "`touch${IFS}" + hit + "`", "a b", "w1\nhibench.hadoop.home /x", "w1\r",
+		"-oProxyCommand=x", "-v", "w1;id", "w1'", "ü", strings.Repeat("a", 256),
 	} {
 		env.Workers = []string{"w1", host}
 		r, err := New(env, Spec{Workload: "sort", SizeBytes: 1000})
@@ -225,7 +226,11 @@ func TestCheckoutRefuses(t *testing.T) {
 		change func(*Env)
 		want   string
 	}{
-		"no bc":             {Spec{Workload: "sort", Profile: "tiny"}, func(e *Env) { e.Vars = []string{"PATH=" + bin} }, "need bc: bc is not in the client's PATH (" + bin + "); on Debian: apt install bc"},
+		"no bc": {
+			Spec{Workload: "sort", Profile: "tiny"},
+			func(e *Env) { e.Vars = []string{"PATH=" + bin} },
+			"need bc: bc is not in the client's PATH (" + bin + "); on Debian: apt install bc",
+		},
 		"no PATH":           {Spec{Workload: "sort", Profile: "tiny"}, func(e *Env) { e.Vars = []string{} }, "apt install bash"},
 		"blank in a path":   {Spec{Workload: "sort", Profile: "tiny"}, func(e *Env) { e.RunDir = "/my runs" }, `path "/my runs"`},
 		"script missing":    {Spec{Workload: "terasort", Profile: "tiny"}, func(*Env) {}, "is no HiBench checkout"},

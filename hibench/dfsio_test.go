@@ -54,8 +54,14 @@ func TestDFSIO(t *testing.T) {
 		base    string
 		good    Counters
 	}{
-		DFSIOWrite: {"-D test.build.data=/bench/2097152-2maps/Dfsioe/Output-t1 -write -nrFiles 2 -size 1MB", "Output-t1", Counters{HDFSWrittenBytes: 2<<20 + int64(len(added)), MapTime: 6 * time.Millisecond}},
-		DFSIORead:  {"-D test.build.data=/bench/2097152-2maps/Dfsioe/Input -read -nrFiles 2 -size 1MB", "Input", Counters{HDFSReadBytes: 2<<20 + 250, MapTime: time.Second}},
+		DFSIOWrite: {
+			"-D test.build.data=/bench/2097152-2maps/Dfsioe/Output-t1 -write -nrFiles 2 -size 1MB", "Output-t1",
+			Counters{HDFSWrittenBytes: 2<<20 + int64(len(added)), MapTime: 6 * time.Millisecond},
+		},
+		DFSIORead: {
+			"-D test.build.data=/bench/2097152-2maps/Dfsioe/Input -read -nrFiles 2 -size 1MB", "Input",
+			Counters{HDFSReadBytes: 2<<20 + 250, MapTime: time.Second},
+		},
 	} {
 		t.Run(workload, func(t *testing.T) {
 			h, r := dfsioRunner(t, workload)
@@ -79,7 +85,8 @@ func TestDFSIO(t *testing.T) {
 			}
 			mustDo(t, r.removeRun("t1"))
 			left, err := os.ReadDir(h.fs.path("/bench/2097152-2maps/Dfsioe/" + c.base))
-			if workload == DFSIOWrite && !errors.Is(err, os.ErrNotExist) || workload == DFSIORead && (err != nil || len(left) != 1 || left[0].Name() != "io_data") {
+			if workload == DFSIOWrite && !errors.Is(err, os.ErrNotExist) || workload == DFSIORead &&
+				(err != nil || len(left) != 1 || left[0].Name() != "io_data") {
 				t.Errorf("after Clean: %v, %v", left, err)
 			}
 		})
@@ -107,12 +114,18 @@ func TestDFSIOCheck(t *testing.T) {
 		{"bytes that its maps counted: 1, want 2.097152e+06", said, with(added, "l:size\t2097152", "l:size\t1"), 1 << 20, good},
 		{"maps that counted: 1, want 2", said, with(added, "l:tasks\t2", "l:tasks\t1"), 1 << 20, good},
 		{"MiB that it reports: 3, want 2", with(said, "processed: 2", "processed: 3"), added, 1 << 20, good},
-		{"it reports a throughput of 333.33 MiB/s, and its maps took 12 ms for 2 MiB, which is 166.67", said, with(added, "l:time\t6", "l:time\t12"), 1 << 20, good},
+		{
+			"it reports a throughput of 333.33 MiB/s, and its maps took 12 ms for 2 MiB, which is 166.67", said,
+			with(added, "l:time\t6", "l:time\t12"), 1 << 20, good,
+		},
 		{"its maps took 0 ms", said, with(added, "l:time\t6", "l:time\t0"), 1 << 20, good},
 		{"its maps took 0 ms", said, with(added, "l:time\t6", "l:time\tx"), 1 << 20, good},
 		{"throughput of 0 MiB/s", with(said, "333.33", "NaN?"), added, 1 << 20, good},
 		{"bytes written (counters): 5", said, added, 1 << 20, Counters{HDFSWrittenBytes: 5, MapTime: time.Second}},
-		{"its maps spent 6 ms on their files, and ran for 5 ms", said, added, 1 << 20, Counters{HDFSWrittenBytes: good.HDFSWrittenBytes, MapTime: 5 * time.Millisecond}},
+		{
+			"its maps spent 6 ms on their files, and ran for 5 ms", said, added, 1 << 20,
+			Counters{HDFSWrittenBytes: good.HDFSWrittenBytes, MapTime: 5 * time.Millisecond},
+		},
 	} {
 		h, r := dfsioRunner(t, DFSIOWrite)
 		base := h.fs.path(r.outputPath("t1"))

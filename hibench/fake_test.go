@@ -65,7 +65,10 @@ esac
 func newFakeHadoop(t *testing.T) *fakeHadoop {
 	t.Helper()
 	root := t.TempDir()
-	h := &fakeHadoop{home: filepath.Join(root, "hadoop"), conf: filepath.Join(root, "conf"), calls: filepath.Join(root, "calls"), fs: dirFS(filepath.Join(root, "hdfs"))}
+	h := &fakeHadoop{
+		home: filepath.Join(root, "hadoop"), conf: filepath.Join(root, "conf"), calls: filepath.Join(root, "calls"),
+		fs: dirFS(filepath.Join(root, "hdfs")),
+	}
 	script := strings.ReplaceAll(hadoopScript, "$FAKE/", root+"/")
 	script = strings.ReplaceAll(script, "$FAKE", root)
 	write(t, filepath.Join(h.home, "bin", "hadoop"), script, 0o755)

@@ -83,7 +83,10 @@ func TestPrepareReusesTheSameData(t *testing.T) {
 	}{
 		{"same", base, nil, true},
 		{"other reduces", with(func(s *Spec) { s.Reduces = 3 }), nil, true},
-		{"setting that leaves the data alone", with(func(s *Spec) { s.Settings = append(s.Settings[:1:1], Setting{"mapreduce.job.queuename", "q"}) }), nil, true},
+		{"setting that leaves the data alone", with(func(s *Spec) {
+			s.Settings = append(s.Settings[:1:1],
+				Setting{"mapreduce.job.queuename", "q"})
+		}), nil, true},
 		{"other size", with(func(s *Spec) { s.SizeBytes = 999 }), nil, false},
 		{"other maps", with(func(s *Spec) { s.Maps = 5 }), nil, false},
 		{"other block size", with(func(s *Spec) { s.Settings = []Setting{{"dfs.blocksize", "8192"}} }), nil, false},

@@ -50,7 +50,10 @@ func TestQuery(t *testing.T) {
 	h := newFakeHadoop(t)
 	h.hiveDoes(t, twoStages)
 	env := hiveEnv(t, h)
-	r := newRunner(t, env, Spec{Workload: "join", Visits: 300, Pages: 40, Seed: 5, Maps: 3, Reduces: 2, Settings: []Setting{{"hive.map.aggr", "false"}}})
+	r := newRunner(t, env, Spec{
+		Workload: "join", Visits: 300, Pages: 40, Seed: 5, Maps: 3, Reduces: 2,
+		Settings: []Setting{{"hive.map.aggr", "false"}},
+	})
 	d := must(r.Prepare(t.Context(), "t1"))
 	if d.Files != 3 || !strings.HasSuffix(d.Path, "/Join/Input/uservisits") {
 		t.Errorf("input %+v, want 3 files of uservisits", d)
@@ -81,7 +84,10 @@ func TestQuery(t *testing.T) {
 		t.Error("tasks get no access to private parts of Java's library")
 	}
 	vars := readFile(t, filepath.Join(filepath.Dir(h.calls), "env"))
-	for _, want := range []string{"HADOOP_CLASSPATH=" + dir + "/hive/conf:" + env.Hive + "/hive-exec-4.0.1.jar:" + env.Hive + "/*\n", "HADOOP_HOME=" + h.home + "\n", "-Xmx512m"} {
+	for _, want := range []string{
+		"HADOOP_CLASSPATH=" + dir + "/hive/conf:" + env.Hive + "/hive-exec-4.0.1.jar:" + env.Hive + "/*\n",
+		"HADOOP_HOME=" + h.home + "\n", "-Xmx512m",
+	} {
 		if !strings.Contains(vars, want) {
 			t.Errorf("Hive's environment lacks %q:\n%s", want, vars)
 		}
@@ -103,16 +109,20 @@ func TestFailedQueries(t *testing.T) {
 	const failed = "FAILED: Execution Error, return code 2 from org.apache.hadoop.hive.ql.exec.mr.MapRedTask"
 	const local = "FAILED: Execution Error, return code 3 from org.apache.hadoop.hive.ql.exec.mr.MapredLocalTask"
 	for name, tt := range map[string]struct{ output, want string }{
-		"good":              {start + "Ended Job = job_1_0001\nOK\n", ""},
-		"second way":        {local + "\nATTEMPT: Execute BackupTask: org.apache.hadoop.hive.ql.exec.mr.MapRedTask\n" + start + "Ended Job = job_1_0001\n", ""},
+		"good": {start + "Ended Job = job_1_0001\nOK\n", ""},
+		"second way": {local + "\nATTEMPT: Execute BackupTask: org.apache.hadoop.hive.ql.exec.mr.MapRedTask\n" + start +
+			"Ended Job = job_1_0001\n", ""},
 		"no second way":     {local + "\n" + start + "Ended Job = job_1_0001\n", "return code 3"},
 		"stage with errors": {start + "Ended Job = job_1_0001 with errors\n", "its job 1, job_1_0001, ended with errors"},
 		"failed":            {start + "Ended Job = job_1_0001 with errors\n" + failed + "\n", "with errors"},
-		"second stage":      {start + "Ended Job = job_1_0001\nStarting Job = job_1_0002, \nEnded Job = job_1_0002 with errors\n", "its job 2, job_1_0002, ended with errors"},
-		"syntax":            {"FAILED: ParseException line 1:0 cannot recognize input\n", "ParseException"},
-		"cut off":           {start + "2026-11-21 05:46:18,000 Stage-2 map = 50%\n", "does not say that job_1_0001 ended"},
-		"no job":            {"OK\nTime taken: 1 seconds\n", "started no job"},
-		"dead":              {"Exception in thread \"main\" java.lang.NoClassDefFoundError: x\n", "NoClassDefFoundError"},
+		"second stage": {
+			start + "Ended Job = job_1_0001\nStarting Job = job_1_0002, \nEnded Job = job_1_0002 with errors\n",
+			"its job 2, job_1_0002, ended with errors",
+		},
+		"syntax":  {"FAILED: ParseException line 1:0 cannot recognize input\n", "ParseException"},
+		"cut off": {start + "2026-11-21 05:46:18,000 Stage-2 map = 50%\n", "does not say that job_1_0001 ended"},
+		"no job":  {"OK\nTime taken: 1 seconds\n", "started no job"},
+		"dead":    {"Exception in thread \"main\" java.lang.NoClassDefFoundError: x\n", "NoClassDefFoundError"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newFakeHadoop(t)
@@ -153,10 +163,12 @@ conf=$("$root/bin/functions/load_config.py" "$HIBENCH_CONF_FOLDER" "$root/conf/w
 report HadoopAggregation
 `)
 	write(t, filepath.Join(dir, "bin", "workloads", "sql", "aggregation", "hadoop", "run.sh"), script, 0o755)
-	write(t, filepath.Join(dir, "bin", "workloads", "sql", "aggregation", "prepare", "prepare.sh"), "#!/bin/bash\nexit 0\nrun_hadoop_job ${DATATOOLS} HiBench.DataGen\n", 0o755)
+	write(t, filepath.Join(dir, "bin", "workloads", "sql", "aggregation", "prepare", "prepare.sh"),
+		"#!/bin/bash\nexit 0\nrun_hadoop_job ${DATATOOLS} HiBench.DataGen\n", 0o755)
 	write(t, filepath.Join(dir, "autogen", "target", "built.jar"), "", 0o644)
 	write(t, filepath.Join(dir, "bin", "workloads", "sql", "common", "set_hive_env.sh"), "$HIVE_HOME/bin/schematool -initSchema\n", 0o755)
-	write(t, filepath.Join(dir, "bin", "functions", "hibench_prop_env_mapping.py"), strings.Replace(fakeMapping, "HiBenchEnvPropMapping=dict(", `HiBenchEnvPropMapping=dict(
+	write(t, filepath.Join(dir, "bin", "functions", "hibench_prop_env_mapping.py"),
+		strings.Replace(fakeMapping, "HiBenchEnvPropMapping=dict(", `HiBenchEnvPropMapping=dict(
     HIVE_HOME="hibench.hive.home",
     HIVE_RELEASE="hibench.hive.release",
     PAGES="hibench.workload.pages",
@@ -314,11 +326,15 @@ func TestFileSettings(t *testing.T) {
 	}{
 		"Hadoop's own":  {"", nil, 128 << 20, 3, ""},
 		"the cluster's": {"<property><name>dfs.blocksize</name><value>16m</value></property><property><name>dfs.replication</name><value>2</value></property>", nil, 16 << 20, 2, ""},
-		"the run's":     {"<property><name>dfs.replication</name><value>2</value></property>", []Setting{{"dfs.blocksize", "1048576"}, {"dfs.replication", "1"}}, 1 << 20, 1, ""},
-		"8 GiB":         {"", []Setting{{"dfs.blocksize", "8589934592"}}, 8 << 30, 3, ""},
-		"too much":      {"", []Setting{{"dfs.blocksize", "8589934592g"}}, 0, 0, `dfs.blocksize: "8589934592g"`},
-		"no size":       {"", []Setting{{"dfs.blocksize", "big"}}, 0, 0, `dfs.blocksize: "big"`},
-		"no replicas":   {"", []Setting{{"dfs.replication", "0"}}, 0, 0, `dfs.replication: "0"`},
+		"the run's": {
+			"<property><name>dfs.replication</name><value>2</value></property>",
+			[]Setting{{"dfs.blocksize", "1048576"}, {"dfs.replication", "1"}},
+			1 << 20, 1, "",
+		},
+		"8 GiB":       {"", []Setting{{"dfs.blocksize", "8589934592"}}, 8 << 30, 3, ""},
+		"too much":    {"", []Setting{{"dfs.blocksize", "8589934592g"}}, 0, 0, `dfs.blocksize: "8589934592g"`},
+		"no size":     {"", []Setting{{"dfs.blocksize", "big"}}, 0, 0, `dfs.blocksize: "big"`},
+		"no replicas": {"", []Setting{{"dfs.replication", "0"}}, 0, 0, `dfs.replication: "0"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newFakeHadoop(t)

@@ -33,7 +33,10 @@ func TestJarValidate(t *testing.T) {
 	folder := t.TempDir()
 	text := filepath.Join(folder, "text.jar")
 	write(t, text, "no zip", 0o644)
-	plain := writeJar(t, map[string]string{"org/example/Words.class": "", manifest: "Manifest-Version: 1.0\r\n\r\nName: a\r\nMain-Class: not.This\r\n"})
+	plain := writeJar(t, map[string]string{
+		"org/example/Words.class": "",
+		manifest:                  "Manifest-Version: 1.0\r\n\r\nName: a\r\nMain-Class: not.This\r\n",
+	})
 	named := writeJar(t, map[string]string{manifest: "Manifest-Version: 1.0\nmain-class: org.exam\n ple.Driver\n"})
 	for _, x := range []struct {
 		name string
@@ -47,14 +50,30 @@ func TestJarValidate(t *testing.T) {
 		{"a folder", Jar{Path: folder}, "no regular file"},
 		{"a text", Jar{Path: text, Main: "A"}, "is no jar"},
 		{"no main", Jar{Path: plain}, "names no Main-Class; give the class with main"},
-		{"another main than the manifest's", Jar{Path: named, Main: "org.example.Words"}, "names the Main-Class org.example.Driver, which Hadoop runs"},
+		{
+			"another main than the manifest's",
+			Jar{Path: named, Main: "org.example.Words"},
+			"names the Main-Class org.example.Driver, which Hadoop runs",
+		},
 		{"a main that is not there", Jar{Path: plain, Main: "org.example.Sort"}, "has no class org.example.Sort"},
 		{"a main that is no name", Jar{Path: plain, Main: "-Dx=y"}, "want the name of a Java class"},
-		{"a manifest's main that is no name", Jar{Path: writeJar(t, map[string]string{manifest: "Main-Class: -Dx=y\n"})}, "is not the name of a class"},
-		{"a long manifest", Jar{Path: writeJar(t, map[string]string{manifest: strings.Repeat("x", 2*maxManifestBytes)}), Main: "A"}, "has no class A"},
+		{
+			"a manifest's main that is no name",
+			Jar{Path: writeJar(t, map[string]string{manifest: "Main-Class: -Dx=y\n"})},
+			"is not the name of a class",
+		},
+		{
+			"a long manifest",
+			Jar{Path: writeJar(t, map[string]string{manifest: strings.Repeat("x", 2*maxManifestBytes)}), Main: "A"},
+			"has no class A",
+		},
 		{"a tag", Jar{Path: named, Args: []string{"-D", "mapreduce.job.tags=x"}}, "the tag of a run is set by the run itself"},
 		{"a tag in one word", Jar{Path: named, Args: []string{"-Dmapreduce.job.tags=x"}}, "the tag of a run is set by the run itself"},
-		{"a tag among the settings", Jar{Path: named, Settings: []Setting{{"mapreduce.job.tags", "x"}}}, "the tag of a run is set by the run itself"},
+		{
+			"a tag among the settings",
+			Jar{Path: named, Settings: []Setting{{"mapreduce.job.tags", "x"}}},
+			"the tag of a run is set by the run itself",
+		},
 		{"a control character", Jar{Path: named, Settings: []Setting{{"a", "\x00"}}}, "XML allows no others"},
 		{"a zero byte", Jar{Path: named, Args: []string{"a\x00"}}, "want no zero byte"},
 		{"many arguments", Jar{Path: named, Args: make([]string, maxArgs+1)}, "want at most"},
@@ -79,7 +98,12 @@ func TestRunJar(t *testing.T) {
 	}{
 		{"its main class", map[string]string{"A.class": ""}, "A", []string{"A", "--from=/in", "a b", "/bench/output-heddle-x-1"}},
 		{"the manifest's", map[string]string{manifest: "Main-Class: B\n"}, "", []string{"--from=/in", "a b", "/bench/output-heddle-x-1"}},
-		{"the manifest's, said twice", map[string]string{manifest: "Main-Class: B\n"}, "B", []string{"--from=/in", "a b", "/bench/output-heddle-x-1"}},
+		{
+			"the manifest's, said twice",
+			map[string]string{manifest: "Main-Class: B\n"},
+			"B",
+			[]string{"--from=/in", "a b", "/bench/output-heddle-x-1"},
+		},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			h := newFakeHadoop(t)
@@ -92,7 +116,10 @@ func TestRunJar(t *testing.T) {
 				t.Errorf("calls %q, want %q", got, want)
 			}
 			site, err := os.ReadFile(filepath.Join(env.RunDir, "heddle-x-1", "conf", "mapred-site.xml"))
-			for _, part := range []string{"<name>mapreduce.job.tags</name><value>heddle-x-1<", "<name>mapreduce.job.reduces</name><value>2<", "<name>a</name><value>b<"} {
+			for _, part := range []string{
+				"<name>mapreduce.job.tags</name><value>heddle-x-1<", "<name>mapreduce.job.reduces</name><value>2<",
+				"<name>a</name><value>b<",
+			} {
 				if err != nil || !strings.Contains(string(site), part) {
 					t.Errorf("mapred-site.xml: %v: no %s", err, part)
 				}

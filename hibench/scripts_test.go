@@ -17,11 +17,14 @@ func anyCheckout(t *testing.T) string {
 	dir := newFakeCheckout(t)
 	begin, _, _ := strings.Cut(strings.Replace(fakeScript, "micro/sort.conf", "ml/own.conf", 1), "monitor=")
 	workload := filepath.Join(dir, "bin", "workloads", "ml", "own")
-	write(t, filepath.Join(workload, "prepare", "prepare.sh"), begin+"$HADOOP_EXECUTABLE --config $HADOOP_CONF_DIR jar $HADOOP_EXAMPLES_JAR x $INPUT_HDFS/part\n", 0o755)
-	write(t, filepath.Join(workload, "hadoop", "run.sh"), begin+"# ensure_mahout_release\n$MAHOUT_HOME/bin/mahout kmeans -o $OUTPUT_HDFS\nreport HadoopOwn\n", 0o755)
+	write(t, filepath.Join(workload, "prepare", "prepare.sh"),
+		begin+"$HADOOP_EXECUTABLE --config $HADOOP_CONF_DIR jar $HADOOP_EXAMPLES_JAR x $INPUT_HDFS/part\n", 0o755)
+	write(t, filepath.Join(workload, "hadoop", "run.sh"),
+		begin+"# ensure_mahout_release\n$MAHOUT_HOME/bin/mahout kmeans -o $OUTPUT_HDFS\nreport HadoopOwn\n", 0o755)
 	write(t, filepath.Join(dir, "conf", "workloads", "ml", "own.conf"), "hibench.workload.datasize 5\nhibench.workload.output /none\n", 0o644)
 	mapping := filepath.Join(dir, "bin", "functions", "hibench_prop_env_mapping.py")
-	write(t, mapping, strings.Replace(readFile(t, mapping), "HiBenchEnvPropMapping=dict(", "HiBenchEnvPropMapping=dict(\n    MAHOUT_HOME=\"hibench.mahout.home\",", 1), 0o644)
+	write(t, mapping, strings.Replace(readFile(t, mapping), "HiBenchEnvPropMapping=dict(",
+		"HiBenchEnvPropMapping=dict(\n    MAHOUT_HOME=\"hibench.mahout.home\",", 1), 0o644)
 	return dir
 }
 
@@ -51,7 +54,8 @@ func TestScript(t *testing.T) {
 	if report, err := r.Run(t.Context(), "t1"); err != nil || !strings.HasPrefix(report, "HadoopOwn ") {
 		t.Fatalf("report %q, %v", report, err)
 	}
-	want := "--config $RUN/t1/conf org.apache.mahout.clustering.kmeans.KMeansDriver -libjars " + env.Mahout + "/mahout-mr-0.11.0.jar -o " + r.outputPath("t1")
+	want := "--config $RUN/t1/conf org.apache.mahout.clustering.kmeans.KMeansDriver -libjars " + env.Mahout + "/mahout-mr-0.11.0.jar -o " +
+		r.outputPath("t1")
 	if got := h.lastCall(t, env); got != want {
 		t.Errorf("command\n%s, want\n%s", got, want)
 	}
@@ -135,13 +139,15 @@ func TestMahout(t *testing.T) {
 	env.Checkout = "/no/such/checkout" // it changes nothing
 	env.Mahout = t.TempDir()
 	write(t, filepath.Join(env.Mahout, "mahout-mr-0.11.0.jar"), "", 0o644)
-	h.does(t, `for a; do case $before in -o) mkdir -p "`+string(h.fs)+`$a/tf-vectors"; : > "`+string(h.fs)+`$a/part-0";; esac; before=$a; done`)
+	h.does(t, `for a; do case $before in -o) mkdir -p "`+string(h.fs)+`$a/tf-vectors"; : > "`+string(h.fs)+
+		`$a/part-0";; esac; before=$a; done`)
 	var got strings.Builder
 	for _, name := range []string{Bayes, Kmeans} {
 		r := newRunner(t, env, Spec{Workload: name, SizeBytes: 800, Maps: 4, Reduces: 2})
 		must(r.Prepare(t.Context(), "t1"))
 		must(r.Run(t.Context(), "t1"))
-		text := strings.NewReplacer(r.workDir(), "FOLDER", env.RunDir, "$RUN", env.Mahout, "$MAHOUT", h.home, "$HADOOP", "\n", " ").Replace(readFile(t, h.calls))
+		text := strings.NewReplacer(r.workDir(), "FOLDER", env.RunDir, "$RUN", env.Mahout, "$MAHOUT", h.home, "$HADOOP", "\n",
+			" ").Replace(readFile(t, h.calls))
 		got.WriteString("# " + name + "\n" + strings.ReplaceAll(text, " end-of-call ", "\n"))
 		mustDo(t, os.Remove(h.calls))
 	}

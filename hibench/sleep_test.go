@@ -38,7 +38,10 @@ func TestSleepCommand(t *testing.T) {
 	for want, spec := range map[string]Spec{
 		"-m 8 -r 8 -mt 90000 -rt 45000 -recordt 90000": {Workload: Sleep, Profile: "huge"},
 		"-m 4 -r 2 -mt 1500 -rt 1500 -recordt 1500":    {Workload: Sleep, Sleep: 1500 * time.Millisecond, Maps: 4, Reduces: 2},
-		"-m 1 -r 1 -mt 10 -rt 2000 -recordt 2000":      {Workload: Sleep, Sleep: 10 * time.Millisecond, ReduceSleep: 2 * time.Second, Maps: 1, Reduces: 1},
+		"-m 1 -r 1 -mt 10 -rt 2000 -recordt 2000": {
+			Workload: Sleep, Sleep: 10 * time.Millisecond, ReduceSleep: 2 * time.Second, Maps: 1,
+			Reduces: 1,
+		},
 	} {
 		r := newRunner(t, env, spec)
 		if d, err := r.Prepare(context.Background(), "t1"); err != nil || d != (Data{}) {
@@ -85,7 +88,8 @@ func TestSleepCheck(t *testing.T) {
 		c := good
 		change(&c)
 		k, err := r.Check(t.Context(), "t1", c)
-		if want == "" && (err != nil || len(k) != 4) || want != "" && (!errors.Is(err, ErrInvalidOutput) || !strings.Contains(err.Error(), want)) {
+		if want == "" && (err != nil || len(k) != 4) || want != "" &&
+			(!errors.Is(err, ErrInvalidOutput) || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%+v: %+v, %v; want %q", c, k, err, want)
 		}
 	}

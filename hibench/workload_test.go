@@ -97,7 +97,8 @@ func TestOverlay(t *testing.T) {
 
 func TestOverlayRefusesFinalProperties(t *testing.T) {
 	base := t.TempDir()
-	write(t, filepath.Join(base, "yarn-site.xml"), "<configuration><property><name> a </name><value>1</value><final>true</final></property></configuration>", 0o644)
+	write(t, filepath.Join(base, "yarn-site.xml"),
+		"<configuration><property><name> a </name><value>1</value><final>true</final></property></configuration>", 0o644)
 	write(t, filepath.Join(base, "core-site.xml"), "not for us", 0o644)
 	for value, want := range map[string]string{"1": "", "2": "yarn-site.xml marks a as final with value 1"} {
 		err := writeOverlay(openRoot(t, t.TempDir()), "conf", base, []Setting{{"b", "0"}, {"a", value}})

@@ -228,7 +228,8 @@ func TestMoreFields(t *testing.T) {
 	for what, d := range map[string]string{
 		"no pool": digest("", Terms{}), "pool a": digest("a", Terms{}), "pool b": digest("b", Terms{}),
 		"deadline": digest("", Terms{DeadlineMs: 1}), "price": digest("", Terms{Price: 1}),
-		"map hint": digest("", Terms{Hints: JobHints{Map: Hints{CPU: 1}}}), "reduce hint": digest("", Terms{Hints: JobHints{Reduce: Hints{CPU: 1}}}),
+		"map hint":    digest("", Terms{Hints: JobHints{Map: Hints{CPU: 1}}}),
+		"reduce hint": digest("", Terms{Hints: JobHints{Reduce: Hints{CPU: 1}}}),
 	} {
 		if other := seen[d]; other != "" {
 			t.Errorf("a job with %s has the digest of one with %s", what, other)

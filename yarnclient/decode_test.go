@@ -33,7 +33,10 @@ type inner struct {
 }
 
 func TestDecodeDialects(t *testing.T) {
-	want := sample{Text: "x", Count: 7, Ratio: 0.5, Flag: true, Names: []string{"a"}, Inners: []inner{{"i", 1}}, Deep: 3, Deeper: []inner{{"d", 0}}}
+	want := sample{
+		Text: "x", Count: 7, Ratio: 0.5, Flag: true, Names: []string{"a"}, Inners: []inner{{"i", 1}}, Deep: 3,
+		Deeper: []inner{{"d", 0}},
+	}
 	for name, text := range map[string]string{
 		"natural":     `{"root":{"text":"x","count":7,"ratio":0.5,"flag":true,"names":["a"],"inners":[{"name":"i","n":1}],"a":{"b":3,"c":{"d":[{"name":"d"}]}}}}`,
 		"mapped":      `{"text":"x","count":"7","ratio":"0.5","flag":"true","names":"a","inners":{"name":"i","n":"1"},"a":{"b":"3","c":{"d":{"name":"d"}}}}`,
@@ -141,11 +144,13 @@ func strict(data []byte) bool {
 		return false
 	}
 	compact := strings.Join(strings.Fields(text), "")
-	if strings.Contains(compact, "{}") || strings.Contains(compact, "[]") || strings.Contains(text, `\`) || text != strings.ToValidUTF8(text, "") {
+	if strings.Contains(compact, "{}") || strings.Contains(compact, "[]") || strings.Contains(text, `\`) ||
+		text != strings.ToValidUTF8(text, "") {
 		return false
 	}
 	for _, name := range []string{"text", "count", "small", "ratio", "flag", "names", "inner", "inners", "name", "n", "a"} {
-		if strings.Count(strings.ToLower(text), `"`+name+`"`) > 1 || strings.Contains(strings.ToLower(text), `"`+name+`"`) && !strings.Contains(text, `"`+name+`"`) {
+		if strings.Count(strings.ToLower(text), `"`+name+`"`) > 1 || strings.Contains(strings.ToLower(text), `"`+name+`"`) &&
+			!strings.Contains(text, `"`+name+`"`) {
 			return false
 		}
 	}

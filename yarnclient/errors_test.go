@@ -25,7 +25,8 @@ func TestBadAnswers(t *testing.T) {
 		})
 	}
 	refused := func(status int, exception, message string) http.RoundTripper {
-		return text(status, "application/json", `{"RemoteException":{"exception":"`+exception+`","message":"`+message+`","javaClassName":"x.`+exception+`"}}`)
+		return text(status, "application/json", `{"RemoteException":{"exception":"`+exception+`","message":"`+message+`","javaClassName":"x.`+
+			exception+`"}}`)
 	}
 	for _, test := range []struct {
 		name      string
@@ -34,27 +35,70 @@ func TestBadAnswers(t *testing.T) {
 		exception string // of the RemoteError, "-" for none
 		says      []string
 	}{
-		{"unknown application", recorded(t, "3.4.2/err-app.http"), []error{ErrNotFound}, "NotFoundException", []string{"404", "application_1_0001 not found"}},
+		{
+			"unknown application", recorded(t, "3.4.2/err-app.http"),
+			[]error{ErrNotFound},
+			"NotFoundException",
+			[]string{"404", "application_1_0001 not found"},
+		},
 		{"unknown node", recorded(t, "3.4.2/err-node-unknown.http"), []error{ErrNotFound}, "NotFoundException", []string{"nohost"}},
 		{"bad node id", recorded(t, "3.4.2/err-node-noport.http"), nil, "IllegalArgumentException", []string{"400", "Expected host:port"}},
 		{"unknown label", recorded(t, "3.4.2/err-label.http"), nil, "BadRequestException", []string{"new labels=[nope]"}},
 		{"unknown label, XML", recorded(t, "3.4.2/err-label-xml.http"), nil, "BadRequestException", []string{"new labels=[nope]"}},
-		{"NameNode's web port", recorded(t, "3.4.2/html-nn.http"), []error{ErrNotRest, ErrNotFound}, "-", []string{"Error 404 Not Found", "is this the ResourceManager's web address?"}},
+		{
+			"NameNode's web port", recorded(t, "3.4.2/html-nn.http"),
+			[]error{ErrNotRest, ErrNotFound},
+			"-",
+			[]string{"Error 404 Not Found", "is this the ResourceManager's web address?"},
+		},
 		{"unknown path", recorded(t, "3.4.2/html-404.http"), []error{ErrNotRest, ErrNotFound}, "-", []string{"Sorry, got error 404"}},
-		{"RPC port", recorded(t, "3.4.2/ipc.http"), []error{ErrNotRest, ErrNotFound}, "-", []string{"Hadoop IPC port", "is this the ResourceManager's web address?"}},
-		{"web page with status 200", text(200, "text/html", "<!DOCTYPE html><html><head><title>Router login</title></head>"), []error{ErrNotRest}, "-", []string{"Router login"}},
+		{
+			"RPC port", recorded(t, "3.4.2/ipc.http"),
+			[]error{ErrNotRest, ErrNotFound},
+			"-",
+			[]string{"Hadoop IPC port", "is this the ResourceManager's web address?"},
+		},
+		{
+			"web page with status 200", text(200, "text/html", "<!DOCTYPE html><html><head><title>Router login</title></head>"),
+			[]error{ErrNotRest},
+			"-",
+			[]string{"Router login"},
+		},
 		{"web page as XML", text(200, "application/xml", "\n <HTML><body>hello"), []error{ErrNotRest}, "-", []string{"hello"}},
 		{"redirect", text(302, "text/html", ""), []error{ErrNotRest}, "-", []string{"redirected to no address"}},
-		{"redirect to a login page", leads("https://u:pw@gw:8443/sso/websso?originalUrl=x"), []error{ErrNotRest}, "-", []string{"redirected to https://gw:8443/sso/websso; is this", "A gateway"}},
-		{"401 page", text(401, "text/html", "<html>Authentication required</html>"), []error{ErrUnauthorized}, "-", []string{"401", "Authentication required", "Kerberos"}},
-		{"401 explained", refused(401, "AuthorizationException", "User dr.who is not an admin"), []error{ErrUnauthorized}, "AuthorizationException", []string{"dr.who", "yarn.admin.acl"}},
+		{
+			"redirect to a login page", leads("https://u:pw@gw:8443/sso/websso?originalUrl=x"),
+			[]error{ErrNotRest},
+			"-",
+			[]string{"redirected to https://gw:8443/sso/websso; is this", "A gateway"},
+		},
+		{
+			"401 page", text(401, "text/html", "<html>Authentication required</html>"),
+			[]error{ErrUnauthorized},
+			"-",
+			[]string{"401", "Authentication required", "Kerberos"},
+		},
+		{
+			"401 explained", refused(401, "AuthorizationException", "User dr.who is not an admin"),
+			[]error{ErrUnauthorized},
+			"AuthorizationException",
+			[]string{"dr.who", "yarn.admin.acl"},
+		},
 		{"403 text", text(403, "text/plain", "Unable to kill"), []error{ErrUnauthorized}, "-", []string{"403", "Unable to kill"}},
-		{"503 explained", refused(503, "UndeclaredThrowableException", ""), nil, "UndeclaredThrowableException", []string{"503", "the ResourceManager's log"}},
+		{
+			"503 explained", refused(503, "UndeclaredThrowableException", ""), nil, "UndeclaredThrowableException",
+			[]string{"503", "the ResourceManager's log"},
+		},
 		{"503 alone", text(503, "text/plain", ""), []error{ErrUnavailable}, "-", []string{"503", "try again later"}},
 		{"400 text", text(400, "text/plain", "Failed to re-init queues : bad capacity"), nil, "", []string{"bad capacity"}},
 		{"500 without a body", text(500, "text/plain", ""), nil, "", []string{"Internal Server Error"}},
 		{"empty", text(200, "application/json", ""), []error{ErrBadAnswer}, "-", []string{"cut off after 0 bytes"}},
-		{"truncated", text(200, "application/json", `{"app":{"id":"application_1_0001","na`), []error{ErrBadAnswer}, "-", []string{"cut off after 37 bytes"}},
+		{
+			"truncated", text(200, "application/json", `{"app":{"id":"application_1_0001","na`),
+			[]error{ErrBadAnswer},
+			"-",
+			[]string{"cut off after 37 bytes"},
+		},
 		{"other JSON", text(200, "application/json", `{"foo":1}`), []error{ErrBadAnswer}, "-", []string{`no "app"`, `{\"foo\":1}`}},
 		{"body ends early", bodyFails(io.ErrUnexpectedEOF), []error{ErrBadAnswer}, "-", []string{"cut off"}},
 		{"no active ResourceManager, at last", text(200, "text/plain", "There is no active RM right now."), []error{ErrStandby}, "-", nil},
@@ -66,7 +110,8 @@ func TestBadAnswers(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err = rm.App(bg, "application_1_0001")
-			checkError(t, err, test.is, append(test.says, "yarn: GET http://rm.test:8088/ws/v1/cluster/apps/application_1_0001?deSelects=resourceRequests: "))
+			checkError(t, err, test.is, append(test.says,
+				"yarn: GET http://rm.test:8088/ws/v1/cluster/apps/application_1_0001?deSelects=resourceRequests: "))
 			var remote *RemoteError
 			switch {
 			case errors.As(err, &remote) != (test.exception != "-"):

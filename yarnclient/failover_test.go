@@ -152,16 +152,19 @@ func TestDate(t *testing.T) {
 		{"another text", 200, "soon", ErrBadAnswer, "no time in the answer"},
 		{"no daemon", 0, "", ErrUnreachable, "connection refused"},
 	} {
-		d := must(NewDaemon(Options{Addresses: []string{"nn:9870"}, Retries: -1, Transport: roundTripper(func(*http.Request) (*http.Response, error) {
-			if x.status == 0 {
-				return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
-			}
-			resp := textAnswer(x.status, "text/plain", nil)
-			if x.date != "" {
-				resp.Header.Set("Date", x.date)
-			}
-			return resp, nil
-		})}))
+		d := must(NewDaemon(Options{
+			Addresses: []string{"nn:9870"}, Retries: -1,
+			Transport: roundTripper(func(*http.Request) (*http.Response, error) {
+				if x.status == 0 {
+					return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+				}
+				resp := textAnswer(x.status, "text/plain", nil)
+				if x.date != "" {
+					resp.Header.Set("Date", x.date)
+				}
+				return resp, nil
+			}),
+		}))
 		got, err := d.Date(bg)
 		switch {
 		case x.is != nil:
@@ -210,12 +213,15 @@ func TestMasterGone(t *testing.T) {
 		{recorded(t, "3.4.2/am-not-yet.http"), "ACCEPTED", ErrNoMaster},
 		{recorded(t, "3.4.2/am-not-yet.http"), "KILLED", ErrJobEnded},
 	} {
-		rm, err := NewRM(Options{Addresses: []string{"rm:8088"}, Retries: -1, Transport: roundTripper(func(req *http.Request) (*http.Response, error) {
-			if strings.HasPrefix(req.URL.Path, "/proxy/") {
-				return test.proxy.RoundTrip(req)
-			}
-			return textAnswer(200, "application/json", []byte(`{"app":{"state":"`+test.state+`"}}`)), nil
-		})})
+		rm, err := NewRM(Options{
+			Addresses: []string{"rm:8088"}, Retries: -1,
+			Transport: roundTripper(func(req *http.Request) (*http.Response, error) {
+				if strings.HasPrefix(req.URL.Path, "/proxy/") {
+					return test.proxy.RoundTrip(req)
+				}
+				return textAnswer(200, "application/json", []byte(`{"app":{"state":"`+test.state+`"}}`)), nil
+			}),
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -249,11 +255,14 @@ func TestConnectLimit(t *testing.T) {
 		{[]string{"rm1:8088", "rm2:8088"}, 0, 1500 * time.Millisecond},
 	} {
 		limits := make(chan time.Duration, 8)
-		rm := must(NewRM(Options{Addresses: x.addresses, Timeout: x.timeout, Retries: -1, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			deadline, _ := ctx.Deadline()
-			limits <- time.Until(deadline)
-			return nil, errors.New("no network")
-		}}))
+		rm := must(NewRM(Options{
+			Addresses: x.addresses, Timeout: x.timeout, Retries: -1,
+			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+				deadline, _ := ctx.Deadline()
+				limits <- time.Until(deadline)
+				return nil, errors.New("no network")
+			},
+		}))
 		if _, err := rm.Info(bg); err == nil {
 			t.Error("an answer without a network")
 		}
@@ -275,18 +284,33 @@ func TestRedirects(t *testing.T) {
 		follows   bool
 		says      string
 	}{
-		"other master":           {addresses: []string{"http://rm1:8088", "http://rm2:8088"}, to: "http://rm2:8088/x", proves: true, follows: true},
-		"other master, proxy":    {addresses: []string{"http://rm1:8088", "http://rm2:8088"}, to: "http://RM2:8088/x", proves: true, proxied: true, follows: true},
-		"behind a gateway":       {addresses: []string{"https://rm1:8090", "https://rm2:8090/yarn"}, to: "https://rm2:8090/x", proves: true, follows: true},
-		"unknown host":           {addresses: []string{"http://rm1:8088"}, to: "http://evil:8088/x", proves: true, says: "redirects to http://evil:8088, which is none of the addresses that were given"},
+		"other master": {
+			addresses: []string{"http://rm1:8088", "http://rm2:8088"}, to: "http://rm2:8088/x", proves: true,
+			follows: true,
+		},
+		"other master, proxy": {
+			addresses: []string{"http://rm1:8088", "http://rm2:8088"}, to: "http://RM2:8088/x", proves: true,
+			proxied: true, follows: true,
+		},
+		"behind a gateway": {
+			addresses: []string{"https://rm1:8090", "https://rm2:8090/yarn"}, to: "https://rm2:8090/x", proves: true,
+			follows: true,
+		},
+		"unknown host": {
+			addresses: []string{"http://rm1:8088"}, to: "http://evil:8088/x", proves: true,
+			says: "redirects to http://evil:8088, which is none of the addresses that were given",
+		},
 		"known host, other port": {addresses: []string{"http://rm1:8088"}, to: "http://rm1:9999/x", proves: true, says: "none of the addresses"},
 		"name that begins alike": {addresses: []string{"http://rm1:8088", "http://rm2:8088"}, to: "http://rm2:80/x", proves: true},
 		"user in the address":    {addresses: []string{"http://rm1:8088"}, to: "http://rm1:8088@evil/x", proves: true, says: "http://evil"},
 		"by an ApplicationMaster, no proof": {
 			addresses: []string{"http://rm1:8088"}, to: "http://evil:8088/x", proxied: true, says: "none of the addresses",
 		},
-		"no proof":               {addresses: []string{"http://rm1:8088"}, to: "http://rm2:8088/x", follows: true},
-		"https to http":          {addresses: []string{"https://rm1:8090"}, to: "http://rm2:8088/x", says: "redirects to http://rm2:8088, which is not https"},
+		"no proof": {addresses: []string{"http://rm1:8088"}, to: "http://rm2:8088/x", follows: true},
+		"https to http": {
+			addresses: []string{"https://rm1:8090"}, to: "http://rm2:8088/x",
+			says: "redirects to http://rm2:8088, which is not https",
+		},
 		"https to http, given":   {addresses: []string{"https://rm1:8090", "http://rm2:8088"}, to: "http://rm2:8088/x", proves: true},
 		"https to another thing": {addresses: []string{"https://rm1:8090"}, to: "file://rm2/x", says: "not https"},
 	} {

@@ -56,18 +56,27 @@ func TestIDsOfAnswers(t *testing.T) {
 			_, err := must(NewHistory(o)).Job("job_1_0001").Attempts(bg, "task_1_0001_m_000000")
 			return err
 		}},
-		"queue": {`{"scheduler":{"schedulerInfo":{"queueName":"root","queuePath":"root","queues":{"queue":[{"queueName":"a","queuePath":%s}]}}}}`, "root.data sets.größe_1", func(o Options) error {
-			_, err := must(NewRM(o)).Scheduler(bg)
-			return err
-		}},
-		"queue's name": {`{"scheduler":{"schedulerInfo":{"rootQueue":{"queueName":"root","childQueues":{"queue":[{"queueName":%s}]}}}}}`, "root.users.a_dot_b@x", func(o Options) error {
-			_, err := must(NewRM(o)).Scheduler(bg)
-			return err
-		}},
-		"label of a queue": {`{"scheduler":{"schedulerInfo":{"queueName":"root","queuePath":"root","nodeLabels":["*",%s]}}}`, "gpu-2_x", func(o Options) error {
-			_, err := must(NewRM(o)).Scheduler(bg)
-			return err
-		}},
+		"queue": {
+			`{"scheduler":{"schedulerInfo":{"queueName":"root","queuePath":"root","queues":{"queue":[{"queueName":"a","queuePath":%s}]}}}}`,
+			"root.data sets.größe_1", func(o Options) error {
+				_, err := must(NewRM(o)).Scheduler(bg)
+				return err
+			},
+		},
+		"queue's name": {
+			`{"scheduler":{"schedulerInfo":{"rootQueue":{"queueName":"root","childQueues":{"queue":[{"queueName":%s}]}}}}}`,
+			"root.users.a_dot_b@x", func(o Options) error {
+				_, err := must(NewRM(o)).Scheduler(bg)
+				return err
+			},
+		},
+		"label of a queue": {
+			`{"scheduler":{"schedulerInfo":{"queueName":"root","queuePath":"root","nodeLabels":["*",%s]}}}`, "gpu-2_x",
+			func(o Options) error {
+				_, err := must(NewRM(o)).Scheduler(bg)
+				return err
+			},
+		},
 		"label of a queue's capacity": {`{"scheduler":{"schedulerInfo":{"queueName":"root","capacities":{"queueCapacitiesByPartition":[{"partitionName":%s}]}}}}`, "gpu-2_x", func(o Options) error {
 			_, err := must(NewRM(o)).Scheduler(bg)
 			return err
@@ -80,14 +89,20 @@ func TestIDsOfAnswers(t *testing.T) {
 			_, err := must(NewRM(o)).Nodes(bg)
 			return err
 		}},
-		"node with labels": {`{"nodeToLabels":{"entry":[{"key":%s,"value":{"nodeLabelInfo":[{"name":"x"}]}}]}}`, "r1n1.example.org:0", func(o Options) error {
-			_, err := must(NewRM(o)).NodesToLabels(bg)
-			return err
-		}},
-		"label of a mapping": {`{"nodeToLabels":{"entry":[{"key":"n:1","value":{"nodeLabelInfo":[{"name":%s}]}}]}}`, "gpu-2_x", func(o Options) error {
-			_, err := must(NewRM(o)).NodesToLabels(bg)
-			return err
-		}},
+		"node with labels": {
+			`{"nodeToLabels":{"entry":[{"key":%s,"value":{"nodeLabelInfo":[{"name":"x"}]}}]}}`, "r1n1.example.org:0",
+			func(o Options) error {
+				_, err := must(NewRM(o)).NodesToLabels(bg)
+				return err
+			},
+		},
+		"label of a mapping": {
+			`{"nodeToLabels":{"entry":[{"key":"n:1","value":{"nodeLabelInfo":[{"name":%s}]}}]}}`, "gpu-2_x",
+			func(o Options) error {
+				_, err := must(NewRM(o)).NodesToLabels(bg)
+				return err
+			},
+		},
 	}
 	for name, c := range calls {
 		ask := func(id string) error {
@@ -96,13 +111,19 @@ func TestIDsOfAnswers(t *testing.T) {
 				return err
 			}
 			body := []byte(strings.Replace(c.answer, "%s", string(text), 1))
-			return c.call(Options{Addresses: []string{"http://server.test:1"}, Retries: -1, Transport: roundTripper(func(*http.Request) (*http.Response, error) {
-				return textAnswer(200, "application/json", body), nil
-			})})
+			return c.call(Options{
+				Addresses: []string{"http://server.test:1"}, Retries: -1,
+				Transport: roundTripper(func(*http.Request) (*http.Response, error) {
+					return textAnswer(200, "application/json", body), nil
+				}),
+			})
 		}
 		t.Run(name, func(t *testing.T) {
 			if strings.Contains(name, "queue") || strings.Contains(name, "label") { // these get into settings and commands
-				for _, bad := range []string{"{{lookup('pipe','id')}}", "a{%x%}", "a#}", "a$(id)", "a`id`", "a;id", "a'b", `a"b`, `a\b`, "a|b", "a&b", "a>b", "a=b", "a\u2028b"} {
+				for _, bad := range []string{
+					"{{lookup('pipe','id')}}", "a{%x%}", "a#}", "a$(id)", "a`id`", "a;id", "a'b", `a"b`, `a\b`, "a|b", "a&b",
+					"a>b", "a=b", "a\u2028b",
+				} {
 					if err := ask(bad); !errors.Is(err, ErrBadAnswer) {
 						t.Errorf("%q: error %v; want ErrBadAnswer", bad, err)
 					}
@@ -114,7 +135,8 @@ func TestIDsOfAnswers(t *testing.T) {
 				}
 			}
 			for _, bad := range []string{
-				"../../../etc/x", c.good + "/../x", "/etc/passwd", "..", c.good + "\n", "\n" + c.good, "-rf", c.good + "\x1b[2J", "a/b", strings.Repeat("1", 1001),
+				"../../../etc/x", c.good + "/../x", "/etc/passwd", "..", c.good + "\n", "\n" + c.good, "-rf", c.good + "\x1b[2J", "a/b",
+				strings.Repeat("1", 1001),
 			} {
 				if err := ask(bad); !errors.Is(err, ErrBadAnswer) {
 					t.Errorf("%q: error %v; want ErrBadAnswer", bad, err)

@@ -117,7 +117,8 @@ func startJob(t *testing.T, rm *yarnclient.RM, ctx context.Context) string {
 	c := labtest.Shared(t).Cluster()
 	jar := labtest.Examples(t, c.Hadoop.Home)
 	tag := fmt.Sprintf("yarnclient-test-%d", os.Getpid())
-	client := exec.CommandContext(ctx, filepath.Join(c.Hadoop.Home, "bin/hadoop"), "jar", jar, "pi", "-Dmapreduce.job.tags="+tag, "2", "1000000000000")
+	client := exec.CommandContext(ctx, filepath.Join(c.Hadoop.Home, "bin/hadoop"), "jar", jar, "pi", "-Dmapreduce.job.tags="+tag, "2",
+		"1000000000000")
 	client.Env = append(os.Environ(), "HADOOP_CONF_DIR="+c.Hadoop.Conf)
 	mustDo(t, client.Start())
 	t.Cleanup(func() { client.Wait() })

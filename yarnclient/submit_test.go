@@ -39,8 +39,11 @@ func TestSubmissionIsHadoopsJSON(t *testing.T) {
 	mustDo(t, rm.Submit(t.Context(), yarnclient.Submission{
 		ID: "application_1_0001", Name: "n", Type: "MAPREDUCE", Queue: "q", Priority: 3, Tags: []string{"a", "B"}, MaxAttempts: 2,
 		Label: "x", AMLabel: "y", AM: yarnclient.Resource{MemoryMB: 512, VCores: 1}, Command: "run <LOG_DIR>",
-		Env:     map[string]string{"B": "<2>", "A": "1"},
-		Files:   map[string]yarnclient.LocalFile{"job.xml": {URL: "hdfs://h:1/job.xml", Type: "FILE", Visibility: "APPLICATION", Size: 9, TimestampMs: 7}},
+		Env: map[string]string{"B": "<2>", "A": "1"},
+		Files: map[string]yarnclient.LocalFile{"job.xml": {
+			URL: "hdfs://h:1/job.xml", Type: "FILE", Visibility: "APPLICATION", Size: 9,
+			TimestampMs: 7,
+		}},
 		Secrets: map[string][]byte{"s": {0xfb, 0xff}}, ViewACL: " ", ModifyACL: "m",
 	}))
 	var got, wanted any
@@ -105,7 +108,10 @@ func TestManyTags(t *testing.T) {
 		tags = append(tags, fmt.Sprintf("heddle-of-some-host-%d", i))
 	}
 	for _, tag := range []string{tags[3000], "another"} {
-		s := yarnclient.Submission{ID: errtest.Must(rm.NewApplication(t.Context())).ID, Name: tag, Queue: "default", AM: yarnclient.Resource{MemoryMB: 512, VCores: 1}}
+		s := yarnclient.Submission{
+			ID: errtest.Must(rm.NewApplication(t.Context())).ID, Name: tag, Queue: "default",
+			AM: yarnclient.Resource{MemoryMB: 512, VCores: 1},
+		}
 		s.Tags = []string{tag, "more"}
 		mustDo(t, rm.Submit(t.Context(), s))
 	}

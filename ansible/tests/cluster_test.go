@@ -181,7 +181,8 @@ func lookAtCheck(t *testing.T, c *cluster, out string) {
 		if changed == 0 {
 			t.Errorf("%s: check mode finds nothing to change", host)
 		}
-		if out := c.on(t, host, "ls /opt /etc/systemd/system /usr/local/bin"); strings.Contains(out, "hadoop") || strings.Contains(out, "heddle") {
+		if out := c.on(t, host, "ls /opt /etc/systemd/system /usr/local/bin"); strings.Contains(out, "hadoop") ||
+			strings.Contains(out, "heddle") {
 			t.Errorf("%s: check mode has changed the host:\n%s", host, out)
 		}
 	}
@@ -229,7 +230,8 @@ func lookAtRun(t *testing.T, c *cluster, out string) {
 func lookAtCollected(t *testing.T, c *cluster, _ string) {
 	dir := filepath.Join(c.dir, "collected")
 	for file, want := range map[string]string{
-		"master/hadoop-logs.tar.gz": "resourcemanager.log", "worker3/hadoop-logs.tar.gz": "nodemanager.log", "harness/runs.tar.gz": "trace.heddle",
+		"master/hadoop-logs.tar.gz": "resourcemanager.log", "worker3/hadoop-logs.tar.gz": "nodemanager.log",
+		"harness/runs.tar.gz": "trace.heddle",
 	} {
 		out, err := exec.CommandContext(t.Context(), "tar", "-tzf", filepath.Join(dir, file)).CombinedOutput()
 		if err != nil || !strings.Contains(string(out), want) {
@@ -265,7 +267,10 @@ func testUnits(t *testing.T, c *cluster) {
 // at the inventory's addresses only, but for the shuffle, which cannot; and containers
 // are another user than HDFS's.
 func testGuard(t *testing.T, c *cluster) {
-	for _, at := range []string{"master:8088", "master:8020", "master:9870", "worker1:9866", "worker1:45454", "worker1:13562", "worker1:9177"} {
+	for _, at := range []string{
+		"master:8088", "master:8020", "master:9870", "worker1:9866", "worker1:45454", "worker1:13562",
+		"worker1:9177",
+	} {
 		host, port, _ := strings.Cut(at, ":")
 		// Another host of the cluster reaches it.
 		c.on(t, "harness", "bash -c 'exec 3<>/dev/tcp/"+host+"/"+port+"'")
@@ -294,7 +299,8 @@ func testGuard(t *testing.T, c *cluster) {
 			t.Errorf("containers may read %s:\n%s", dir, out)
 		}
 	}
-	if out, err := c.try("harness", "runuser -u nobody -- /opt/hadoop/bin/hadoop fs -mkdir /mine 2>&1"); err == nil || !strings.Contains(out+err.Error(), "Permission denied") {
+	if out, err := c.try("harness", "runuser -u nobody -- /opt/hadoop/bin/hadoop fs -mkdir /mine 2>&1"); err == nil ||
+		!strings.Contains(out+err.Error(), "Permission denied") {
 		t.Errorf("HDFS looks at no permissions: %v\n%s", err, out)
 	}
 	// A job of any user has its files and its history there.
@@ -369,7 +375,8 @@ func testSteering(t *testing.T, c *cluster) {
 // testNoSecret: the token is in no output, no command line, and no file that others
 // can read.
 func testNoSecret(t *testing.T, c *cluster) {
-	vault := c.run(t, "ansible-vault", "view", "--vault-password-file", filepath.Join(c.dir, "password"), filepath.Join(c.inventory, "group_vars/all/vault.yml"))
+	vault := c.run(t, "ansible-vault", "view", "--vault-password-file", filepath.Join(c.dir, "password"),
+		filepath.Join(c.inventory, "group_vars/all/vault.yml"))
 	token := strings.TrimSpace(strings.TrimPrefix(vault, "vault_heddle_token: "))
 	if len(token) != 64 {
 		t.Fatalf("the vault has %q, no token", vault)
@@ -429,7 +436,8 @@ func testRotation(t *testing.T, c *cluster) {
 		t.Errorf("the agent has %s tokens, want 1", out)
 	}
 	healthy()
-	if out := c.on(t, "harness", "openssl s_client -connect worker1:9177 -CAfile /etc/heddle/ca.pem </dev/null 2>&1"); !strings.Contains(out, "issuer=CN = of one's own") {
+	if out := c.on(t, "harness", "openssl s_client -connect worker1:9177 -CAfile /etc/heddle/ca.pem </dev/null 2>&1"); !strings.Contains(out,
+		"issuer=CN = of one's own") {
 		t.Errorf("worker1 does not use the certificate that it was given:\n%s", out)
 	}
 	if after := began(); after != before {
@@ -510,7 +518,8 @@ func testJars(t *testing.T, c *cluster) {
 	jars, tools, err := lab.Jars(t.Context())
 	mustDo(t, err)
 	c.run(t, "bash", "-c", `cp "$1"/*.jar "$2"/*.jar "$3" && cd "$3" && sha256sum *.jar >"$3.sha256"`, "jars", jars, tools, dir)
-	write(t, filepath.Join(c.inventory, "group_vars/all/jars.yml"), fmt.Sprintf("hadoop_archive: \"\"\nhadoop_jars: %s\nhadoop_jars_sha256: %s.sha256\n", dir, dir))
+	write(t, filepath.Join(c.inventory, "group_vars/all/jars.yml"),
+		fmt.Sprintf("hadoop_archive: \"\"\nhadoop_jars: %s\nhadoop_jars_sha256: %s.sha256\n", dir, dir))
 	before := c.on(t, "harness", "readlink /opt/hadoop")
 	// A jar that is not listed would be on the daemons' class path.
 	write(t, filepath.Join(dir, "unlisted.jar"), "x")
@@ -665,7 +674,10 @@ var recap = regexp.MustCompile(`(?m)^(\w+) +: ok=\d+ +changed=(\d+)`)
 
 // tryPlay runs a playbook that may fail, and returns what it prints.
 func (c *cluster) tryPlay(name string, args ...string) (string, error) {
-	cmd := exec.Command("ansible-playbook", append([]string{"-i", c.inventory, "--vault-password-file", filepath.Join(c.dir, "password"), "heddle.cluster." + name}, args...)...)
+	cmd := exec.Command("ansible-playbook", append([]string{
+		"-i", c.inventory, "--vault-password-file", filepath.Join(c.dir, "password"),
+		"heddle.cluster." + name,
+	}, args...)...)
 	cmd.Env = c.env
 	out, err := cmd.CombinedOutput()
 	return string(out), err
@@ -676,7 +688,10 @@ func (c *cluster) tryPlay(name string, args ...string) (string, error) {
 func (c *cluster) play(t *testing.T, name string, args ...string) map[string]int {
 	t.Helper()
 	fmt.Fprintf(&c.said, "\nPLAYBOOK %s\n", name)
-	out := c.run(t, "ansible-playbook", append([]string{"-i", c.inventory, "--vault-password-file", filepath.Join(c.dir, "password"), "heddle.cluster." + name}, args...)...)
+	out := c.run(t, "ansible-playbook", append([]string{
+		"-i", c.inventory, "--vault-password-file", filepath.Join(c.dir, "password"),
+		"heddle.cluster." + name,
+	}, args...)...)
 	changed := changes(out)
 	if len(changed) == 0 {
 		t.Fatalf("playbook %s did nothing:\n%s", name, out)
@@ -789,7 +804,8 @@ func (c *cluster) until(t *testing.T, what string, done func() (string, bool)) {
 func (c *cluster) state(t *testing.T, host string) string {
 	t.Helper()
 	out := c.on(t, host, `
-find /etc /home /opt /root /srv /usr/lib/systemd /usr/local /var -xdev \( -path /var/log/journal -o -path /root/.ansible -o -path /var/lib/dpkg \) -prune -o -print
+find /etc /home /opt /root /srv /usr/lib/systemd /usr/local /var -xdev \
+	\( -path /var/log/journal -o -path /root/.ansible -o -path /var/lib/dpkg \) -prune -o -print
 ls -A / | sed 's/^/top /'
 ls -A /run /etc/systemd/system | sed 's/^/listed /'
 getent passwd; getent group

@@ -43,7 +43,8 @@ func TestJavaPackage(t *testing.T) {
 	for host := range want {
 		f := strings.Fields(host)
 		major, _, _ := strings.Cut(f[1], ".")
-		facts = append(facts, "{host: "+host+", distribution: "+f[0]+", distribution_major_version: '"+major+"', os_family: "+f[2]+", architecture: x86_64}")
+		facts = append(facts, "{host: "+host+", distribution: "+f[0]+", distribution_major_version: '"+major+"', os_family: "+f[2]+
+			", architecture: x86_64}")
 	}
 	out, err := play(t, "hosts_facts: ["+strings.Join(facts, ", ")+"]", `
     - ansible.builtin.include_vars: "{{ roles }}/java/defaults/main.yml"

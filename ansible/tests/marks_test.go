@@ -102,7 +102,8 @@ func testMarks(t *testing.T, c *cluster) {
 			t.Errorf("changed %d things, want %d", changed, want)
 		}
 	}
-	if out := c.on(t, "worker", "getent passwd alice; cat /srv/made/.made*; ls -A /srv/theirs /srv/made/inner"); !strings.Contains(out, "alice:x:1500:1500::/home/alice") ||
+	if out := c.on(t, "worker", "getent passwd alice; cat /srv/made/.made*; ls -A /srv/theirs /srv/made/inner"); !strings.Contains(out,
+		"alice:x:1500:1500::/home/alice") ||
 		!strings.Contains(out, "teardown removes this folder") || strings.Count(out, ".made") != 1 {
 		t.Errorf("the host has\n%s", out)
 	}
@@ -119,8 +120,12 @@ func testMarks(t *testing.T, c *cluster) {
 
 func testSystemFolders(t *testing.T, c *cluster) {
 	before := c.state(t, "worker")
-	for _, folder := range []string{"/", "/home", "/var/log", "/var/log/", "/etc", "/var/lib/../log", "var/log", "/srv//x", "/usr/local/bin", "/srv/-rf", "/srv/a b", "/srv/x\\nroot"} {
-		if _, said, err := c.role(t, "folders", `{hadoop_made_folders: [["`+folder+`", root, root, '0777']]}`); err == nil || !strings.Contains(said, "no folder that a daemon may have for itself") {
+	for _, folder := range []string{
+		"/", "/home", "/var/log", "/var/log/", "/etc", "/var/lib/../log", "var/log", "/srv//x", "/usr/local/bin",
+		"/srv/-rf", "/srv/a b", "/srv/x\\nroot",
+	} {
+		if _, said, err := c.role(t, "folders", `{hadoop_made_folders: [["`+folder+`", root, root, '0777']]}`); err == nil ||
+			!strings.Contains(said, "no folder that a daemon may have for itself") {
 			t.Errorf("%q: error %v\n%s", folder, err, said)
 		}
 	}

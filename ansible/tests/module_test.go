@@ -20,7 +20,8 @@ func TestHadoopProperties(t *testing.T) {
 	for _, c := range []struct{ name, before, after, says string }{
 		{
 			"value changes", "<configuration>\n<!-- keep -->\n <property><name>a</name>\n <value>1</value><final>true</final></property>\n</configuration>\n",
-			"<configuration>\n<!-- keep -->\n <property><name>a</name>\n <value>2 &lt; 3</value><final>true</final></property>\n</configuration>\n", "",
+			"<configuration>\n<!-- keep -->\n <property><name>a</name>\n <value>2 &lt; 3</value><final>true</final></property>\n</configuration>\n",
+			"",
 		},
 		{
 			"property is added", "<?xml version=\"1.0\"?>\n<configuration>\n</configuration>\n",
@@ -36,7 +37,8 @@ func TestHadoopProperties(t *testing.T) {
 		},
 		{
 			"no value", "<configuration><property><name>a</name></property><property><name>ab</name><value/></property></configuration>",
-			"<configuration><property><name>a</name><value>2 &lt; 3</value></property><property><name>ab</name><value/></property></configuration>", "",
+			"<configuration><property><name>a</name><value>2 &lt; 3</value></property><property><name>ab</name><value/></property></configuration>",
+			"",
 		},
 		{
 			"already so", "<configuration><property><name>a</name><value>2 &lt; 3</value></property></configuration>",
@@ -54,9 +56,13 @@ func TestHadoopProperties(t *testing.T) {
 			write(t, file, c.before)
 			for _, check := range []bool{true, false} {
 				was := read(t, file)
-				result := runModule(t, python, map[string]any{"path": file, "properties": map[string]any{"a": "2 < 3"}, "_ansible_check_mode": check, "_ansible_diff": true})
+				result := runModule(t, python, map[string]any{
+					"path": file, "properties": map[string]any{"a": "2 < 3"}, "_ansible_check_mode": check,
+					"_ansible_diff": true,
+				})
 				if c.says != "" {
-					if message, _ := result["msg"].(string); result["failed"] != true || !strings.Contains(message, c.says) || !strings.Contains(message, file) {
+					if message, _ := result["msg"].(string); result["failed"] != true || !strings.Contains(message, c.says) ||
+						!strings.Contains(message, file) {
 						t.Errorf("result %v, want a failure that says %q and names the file", result, c.says)
 					}
 				} else if result["changed"] != (was != c.after) {

@@ -173,7 +173,8 @@ func nativeLibrary(t *testing.T) []byte {
 	sum, name, _ := strings.Cut(strings.TrimSpace(string(pinned)), "  ")
 	version := strings.TrimSuffix(strings.TrimPrefix(name, "hadoop-apache-"), ".jar")
 	dir := t.TempDir()
-	fetch := exec.CommandContext(t.Context(), "mvn", "-B", "-q", "dependency:copy", "-Dartifact=io.trino.hadoop:hadoop-apache:"+version, "-DoutputDirectory="+dir)
+	fetch := exec.CommandContext(t.Context(), "mvn", "-B", "-q", "dependency:copy", "-Dartifact=io.trino.hadoop:hadoop-apache:"+version,
+		"-DoutputDirectory="+dir)
 	fetch.Dir = dir
 	if out, err := fetch.CombinedOutput(); err != nil {
 		t.Fatalf("fetch Hadoop's native library: %v\n%s", err, out)

@@ -27,13 +27,16 @@ func TestEndedProof(t *testing.T) {
 		files bool              // the library colinmarc/hdfs is asked for a client
 		says  string
 	}{
-		"the offer":          {at: hdfspb.Sasl_NEGOTIATE, says: "NameNode a:1: "},
-		"its proof":          {at: hdfspb.Sasl_CHALLENGE, says: "NameNode a:1: "},
-		"the agreement":      {at: hdfspb.Sasl_SUCCESS, says: "NameNode a:1: "},
-		"the KDC":            {login: true, says: "a KDC that hangs"},
-		"the KDC, files":     {login: true, files: true, says: "a KDC that hangs"},
-		"the client's limit": {at: hdfspb.Sasl_NEGOTIATE, limit: 50 * time.Millisecond, says: "NameNode a:1: it has not answered where it has to prove who it is: no answer within 50ms"},
-		"the offer, files":   {at: hdfspb.Sasl_NEGOTIATE, files: true, says: "a:1"},
+		"the offer":      {at: hdfspb.Sasl_NEGOTIATE, says: "NameNode a:1: "},
+		"its proof":      {at: hdfspb.Sasl_CHALLENGE, says: "NameNode a:1: "},
+		"the agreement":  {at: hdfspb.Sasl_SUCCESS, says: "NameNode a:1: "},
+		"the KDC":        {login: true, says: "a KDC that hangs"},
+		"the KDC, files": {login: true, files: true, says: "a KDC that hangs"},
+		"the client's limit": {
+			at: hdfspb.Sasl_NEGOTIATE, limit: 50 * time.Millisecond,
+			says: "NameNode a:1: it has not answered where it has to prove who it is: no answer within 50ms",
+		},
+		"the offer, files": {at: hdfspb.Sasl_NEGOTIATE, files: true, says: "a:1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			hung, done := make(chan struct{}, 10), make(chan struct{})
@@ -46,17 +49,20 @@ func TestEndedProof(t *testing.T) {
 				return frame
 			}}
 			cluster := fakeCluster{"a:1": {raw: nn.raw}}
-			c, err := New(Options{NameNodes: []string{"a:1"}, User: "me", DialContext: cluster.dial, CallTimeout: cmp.Or(x.limit, time.Hour), RetryFor: time.Nanosecond, Kerberos: &Kerberos{
-				NameNode: "nn/_HOST",
-				Login: func(ctx context.Context, _ string) (*client.Client, error) {
-					if x.login {
-						hung <- struct{}{}
-						<-ctx.Done()
-						return nil, unproven{context.Cause(ctx)}
-					}
-					return login, nil
+			c, err := New(Options{
+				NameNodes: []string{"a:1"}, User: "me", DialContext: cluster.dial, CallTimeout: cmp.Or(x.limit, time.Hour),
+				RetryFor: time.Nanosecond, Kerberos: &Kerberos{
+					NameNode: "nn/_HOST",
+					Login: func(ctx context.Context, _ string) (*client.Client, error) {
+						if x.login {
+							hung <- struct{}{}
+							<-ctx.Done()
+							return nil, unproven{context.Cause(ctx)}
+						}
+						return login, nil
+					},
 				},
-			}})
+			})
 			if err != nil {
 				t.Fatal(err)
 			}

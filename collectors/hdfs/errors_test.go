@@ -65,7 +65,8 @@ func TestAgainInFailover(t *testing.T) {
 					}
 					return nil
 				})
-				if took := time.Since(began); after < time.Minute && (got != nil || took > after+4*time.Second) || after > time.Minute && (!errors.Is(got, err) || took > time.Minute) {
+				if took := time.Since(began); after < time.Minute && (got != nil || took > after+4*time.Second) || after > time.Minute &&
+					(!errors.Is(got, err) || took > time.Minute) {
 					t.Errorf("a NameNode after %v, until then %v: %v after %v", after, err, got, took)
 				}
 			})

@@ -249,14 +249,20 @@ func TestNotANameNode(t *testing.T) {
 		is   error
 		want []string
 	}{
-		"web server":  {say("HTTP/1.1 400 Bad Request\r\n\r\n"), ErrUnreachable, []string{"a:1: answered in HTTP; " + nextStep}},
-		"ssh":         {say("SSH-2.0-OpenSSH_9.2\r\n"), ErrUnreachable, []string{`answered "SSH-2.0-OpenSSH_9.2\r\n", which is not Hadoop IPC`, nextStep}},
+		"web server": {say("HTTP/1.1 400 Bad Request\r\n\r\n"), ErrUnreachable, []string{"a:1: answered in HTTP; " + nextStep}},
+		"ssh": {say("SSH-2.0-OpenSSH_9.2\r\n"), ErrUnreachable, []string{
+			`answered "SSH-2.0-OpenSSH_9.2\r\n", which is not Hadoop IPC`,
+			nextStep,
+		}},
 		"closes":      {say(""), ErrUnreachable, []string{"closed before any answer", nextStep}},
 		"zero length": {say("\x00\x00\x00\x00"), ErrUnreachable, []string{`answered "\x00\x00\x00\x00", which is not Hadoop IPC`, nextStep}},
-		"too large":   {say("\x08\x00\x00\x01"), ErrUnreachable, []string{"NameNode a:1: announced an answer of 134217729 bytes, above the 134217728", "ipc.maximum.response.length"}},
-		"negative":    {say("\xff\xff\xff\xfb"), ErrUnreachable, []string{"NameNode a:1: announced an answer of -5 bytes, a negative length"}},
-		"cut frame":   {say("\x00\x00\x00\x10ab"), ErrUnreachable, []string{"unexpected EOF"}},
-		"no header":   {say("\x00\x00\x00\x02\x7fa"), ErrUnreachable, []string{"answer not understood: response header", nextStep}},
+		"too large": {
+			say("\x08\x00\x00\x01"), ErrUnreachable,
+			[]string{"NameNode a:1: announced an answer of 134217729 bytes, above the 134217728", "ipc.maximum.response.length"},
+		},
+		"negative":  {say("\xff\xff\xff\xfb"), ErrUnreachable, []string{"NameNode a:1: announced an answer of -5 bytes, a negative length"}},
+		"cut frame": {say("\x00\x00\x00\x10ab"), ErrUnreachable, []string{"unexpected EOF"}},
+		"no header": {say("\x00\x00\x00\x02\x7fa"), ErrUnreachable, []string{"answer not understood: response header", nextStep}},
 		"secure": {refuse(fakeReply{
 			id: -1, fatal: true, class: "org.apache.hadoop.security.AccessControlException",
 			text: "SIMPLE authentication is not enabled.  Available:[TOKEN, KERBEROS]", detail: hdfspb.ResponseHeader_FATAL_UNAUTHORIZED,
@@ -307,8 +313,9 @@ func TestRemoteErrors(t *testing.T) {
 
 func TestNewRefuses(t *testing.T) {
 	for nodes, want := range map[string]string{
-		"": "no NameNode given", "nn": `NameNode "nn" is not "host:port"`, "nn:8020 http://nn:9870": `NameNode "http://nn:9870" is not "host:port"`,
-		":8020": `is not "host:port"`,
+		"": "no NameNode given", "nn": `NameNode "nn" is not "host:port"`,
+		"nn:8020 http://nn:9870": `NameNode "http://nn:9870" is not "host:port"`,
+		":8020":                  `is not "host:port"`,
 	} {
 		wantError(t, errOf(New(Options{NameNodes: strings.Fields(nodes)})), want)
 	}
@@ -328,7 +335,10 @@ func TestFailuresNameTheNameNode(t *testing.T) {
 		"answers what cannot be understood": {active(func(fakeCall) fakeReply { return fakeReply{garbage: true} }), time.Hour},
 		"knows no root folder":              {active(func(fakeCall) fakeReply { return fakeReply{} }), time.Hour},
 		"demands Kerberos of one that called": {active(func(fakeCall) fakeReply {
-			return fakeReply{class: "org.apache.hadoop.security.AccessControlException", fatal: true, detail: hdfspb.ResponseHeader_FATAL_UNAUTHORIZED}
+			return fakeReply{
+				class: "org.apache.hadoop.security.AccessControlException", fatal: true,
+				detail: hdfspb.ResponseHeader_FATAL_UNAUTHORIZED,
+			}
 		}), time.Hour},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -365,16 +375,20 @@ func TestLibraryCalls(t *testing.T) {
 		said   string // the class of the NameNode's exception
 		err    string
 	}{
-		"as it should be":         {a: []fakeReply{}},
-		"first is standby":        {a: []fakeReply{refusing}, b: []fakeReply{}},
-		"cut during the call":     {a: []fakeReply{{}, cut}, b: []fakeReply{refusing}, tookMs: 100},
-		"becomes standby":         {a: []fakeReply{{}, refusing, refusing}, b: []fakeReply{}},
-		"both are standby":        {a: []fakeReply{{}, refusing, refusing}, b: []fakeReply{refusing, refusing}, tookMs: 700},
-		"the other one is up":     {a: []fakeReply{{}, cut, cut, cut, cut, cut, cut}, back: 250 * time.Millisecond, tookMs: 300, b: nil},
-		"in safe mode at first":   {a: []fakeReply{{}, safe, safe}, tookMs: 100},
-		"hangs":                   {a: []fakeReply{{}, {never: true}}, b: []fakeReply{}, tookMs: 10_000},
-		"never was there":         {back: 5 * time.Second, err: "no NameNode reached: NameNode a:1: dial tcp: connection refused"}, // the addresses may be wrong
-		"both standby for ever":   {a: slices.Repeat([]fakeReply{refusing}, 99), b: slices.Repeat([]fakeReply{refusing}, 99), tookMs: 19_100, err: "NameNode b:1: because (StandbyException)"},
+		"as it should be":       {a: []fakeReply{}},
+		"first is standby":      {a: []fakeReply{refusing}, b: []fakeReply{}},
+		"cut during the call":   {a: []fakeReply{{}, cut}, b: []fakeReply{refusing}, tookMs: 100},
+		"becomes standby":       {a: []fakeReply{{}, refusing, refusing}, b: []fakeReply{}},
+		"both are standby":      {a: []fakeReply{{}, refusing, refusing}, b: []fakeReply{refusing, refusing}, tookMs: 700},
+		"the other one is up":   {a: []fakeReply{{}, cut, cut, cut, cut, cut, cut}, back: 250 * time.Millisecond, tookMs: 300, b: nil},
+		"in safe mode at first": {a: []fakeReply{{}, safe, safe}, tookMs: 100},
+		"hangs":                 {a: []fakeReply{{}, {never: true}}, b: []fakeReply{}, tookMs: 10_000},
+		// the addresses may be wrong
+		"never was there": {back: 5 * time.Second, err: "no NameNode reached: NameNode a:1: dial tcp: connection refused"},
+		"both standby for ever": {
+			a: slices.Repeat([]fakeReply{refusing}, 99), b: slices.Repeat([]fakeReply{refusing}, 99), tookMs: 19_100,
+			err: "NameNode b:1: because (StandbyException)",
+		},
 		"in safe mode for ever":   {a: append([]fakeReply{{}}, slices.Repeat([]fakeReply{safe}, 99)...), tookMs: 19_100, said: safeModeClass},
 		"refused, for its rights": {a: []fakeReply{{}, denied}, b: []fakeReply{}, said: denied.class},
 		"answers another thing":   {a: []fakeReply{{}, {garbage: true}}, b: []fakeReply{}}, // of an answer only the header is looked at
@@ -408,7 +422,8 @@ func TestLibraryCalls(t *testing.T) {
 				calls.Write(must(ipc.AppendFrame(nil, ipc.RequestHeader(ipc.ContextCall, ipc.NoRetry, client.clientID[:]),
 					&hdfspb.ConnectionContext{UserInfo: &hdfspb.UserInformation{EffectiveUser: new("me")}})))
 				ask := func(id int32) (class string, err error) {
-					calls.Write(must(ipc.AppendFrame(nil, ipc.RequestHeader(id, ipc.NoRetry, client.clientID[:]), &hdfspb.MethodHeader{MethodName: new("mkdirs")}, &hdfspb.Empty{})))
+					calls.Write(must(ipc.AppendFrame(nil, ipc.RequestHeader(id, ipc.NoRetry, client.clientID[:]),
+						&hdfspb.MethodHeader{MethodName: new("mkdirs")}, &hdfspb.Empty{})))
 					frame, err := ipc.ReadFrame(bufio.NewReader(calls), ipc.MaxFrameBytes)
 					if err != nil {
 						return "", err
@@ -455,9 +470,13 @@ func TestFilesAgainstDrip(t *testing.T) {
 			_, err = c.Write([]byte{0})
 		}
 	}}
-	c := must(New(Options{NameNodes: []string{"a:1"}, User: "me", DialContext: fakeCluster{"a:1": nn}.dial, CallTimeout: 100 * time.Millisecond}))
+	c := must(New(Options{
+		NameNodes: []string{"a:1"}, User: "me", DialContext: fakeCluster{"a:1": nn}.dial,
+		CallTimeout: 100 * time.Millisecond,
+	}))
 	defer c.Close()
-	if _, err := c.Files(t.Context()); !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), "NameNode a:1: no answer within 100ms") {
+	if _, err := c.Files(t.Context()); !errors.Is(err, ErrUnreachable) ||
+		!strings.Contains(err.Error(), "NameNode a:1: no answer within 100ms") {
 		t.Errorf("error %v", err)
 	}
 }

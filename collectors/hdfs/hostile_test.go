@@ -48,11 +48,15 @@ func aliceAnd(t testing.TB) (*client.Client, *keytab.Keytab) {
 	for _, service := range []string{"krbtgt/" + testRealm, testService} {
 		mustDo(t, keys.AddEntry(service, testRealm, "a password", start, 1, etypeID.AES256_CTS_HMAC_SHA1_96))
 		name := krbtypes.NewPrincipalName(nametype.KRB_NT_PRINCIPAL, service)
-		ticket, key, err := messages.NewTicket(alice, testRealm, name, testRealm, krbtypes.NewKrbFlags(), keys, etypeID.AES256_CTS_HMAC_SHA1_96, 1, start, start, ends, ends)
+		ticket, key, err := messages.NewTicket(alice, testRealm, name, testRealm, krbtypes.NewKrbFlags(), keys, etypeID.AES256_CTS_HMAC_SHA1_96,
+			1, start, start, ends, ends)
 		if err != nil {
 			t.Fatal(err)
 		}
-		entry := &credentials.Credential{Key: key, AuthTime: start, StartTime: start, EndTime: ends, RenewTill: ends, Ticket: must(ticket.Marshal())}
+		entry := &credentials.Credential{
+			Key: key, AuthTime: start, StartTime: start, EndTime: ends, RenewTill: ends,
+			Ticket: must(ticket.Marshal()),
+		}
 		entry.Server.Realm, entry.Server.PrincipalName = testRealm, name
 		cache.Credentials = append(cache.Credentials, entry)
 	}
@@ -96,7 +100,10 @@ func (k *kerberosNameNode) talk(c net.Conn) error {
 	}
 	methods := k.methods
 	if methods == nil {
-		methods = []*hdfspb.SaslMethod{{Method: new("TOKEN"), Mechanism: new("DIGEST-MD5")}, {Method: new("KERBEROS"), Mechanism: new("GSSAPI"), Protocol: new("nn"), ServerId: new("a")}}
+		methods = []*hdfspb.SaslMethod{
+			{Method: new("TOKEN"), Mechanism: new("DIGEST-MD5")},
+			{Method: new("KERBEROS"), Mechanism: new("GSSAPI"), Protocol: new("nn"), ServerId: new("a")},
+		}
 	}
 	if err := s.say(&hdfspb.Sasl{State: hdfspb.Sasl_NEGOTIATE.Enum(), Methods: methods}); err != nil {
 		return err
@@ -249,7 +256,10 @@ func secured(t testing.TB, login *client.Client, nn *kerberosNameNode, least str
 	cluster := fakeCluster{"a:1": {raw: nn.raw}}
 	c := must(New(Options{
 		NameNodes: []string{"a:1"}, User: "me", DialContext: cluster.dial, CallTimeout: time.Second, RetryFor: time.Nanosecond,
-		Kerberos: &Kerberos{Login: func(context.Context, string) (*client.Client, error) { return login, nil }, NameNode: "nn/_HOST", Calls: least},
+		Kerberos: &Kerberos{
+			Login: func(context.Context, string) (*client.Client, error) { return login, nil }, NameNode: "nn/_HOST",
+			Calls: least,
+		},
 	}))
 	t.Cleanup(func() { c.Close() })
 	return c
@@ -329,8 +339,16 @@ func TestHostileNameNode(t *testing.T) {
 	}{
 		{"offers nothing", "", kerberosNameNode{offer: 0}, "offers no protection of calls that is known (0x0)"},
 		{"offers what is unknown", "", kerberosNameNode{offer: 0xf8}, "offers no protection of calls that is known (0xf8)"},
-		{"downgrades privacy to authentication", "privacy", kerberosNameNode{offer: unprotected}, "offers authentication for calls, and rpcProtection of the cluster file wants privacy; set hadoop.rpc.protection=privacy"},
-		{"downgrades privacy to integrity", "privacy", kerberosNameNode{offer: unprotected | signed}, "offers integrity for calls, and rpcProtection of the cluster file wants privacy"},
+		{
+			"downgrades privacy to authentication", "privacy",
+			kerberosNameNode{offer: unprotected},
+			"offers authentication for calls, and rpcProtection of the cluster file wants privacy; set hadoop.rpc.protection=privacy",
+		},
+		{
+			"downgrades privacy to integrity", "privacy",
+			kerberosNameNode{offer: unprotected | signed},
+			"offers integrity for calls, and rpcProtection of the cluster file wants privacy",
+		},
 		{"downgrades integrity", "integrity", kerberosNameNode{offer: unprotected}, "or rpcProtection: authentication"},
 		{"changes its signed offer", "", kerberosNameNode{offer: encrypted, signed: func(token []byte) []byte {
 			token = bytes.Clone(token)
@@ -338,24 +356,79 @@ func TestHostileNameNode(t *testing.T) {
 			return token
 		}}, "cannot prove that it is nn/a: its signature is not that of its text"},
 		{"signs with another key", "", kerberosNameNode{offer: encrypted, signed: func([]byte) []byte {
-			return wrapAs(krbtypes.EncryptionKey{KeyType: etypeID.AES256_CTS_HMAC_SHA1_96, KeyValue: make([]byte, 32)}, []byte{encrypted, 0, 0, 0}, false, 0)
+			return wrapAs(krbtypes.EncryptionKey{KeyType: etypeID.AES256_CTS_HMAC_SHA1_96, KeyValue: make([]byte, 32)}, []byte{encrypted, 0, 0, 0},
+				false, 0)
 		}}, "cannot prove that it is nn/a"},
-		{"sends the offer of an earlier connection", "", kerberosNameNode{offer: encrypted, signed: func([]byte) []byte { return earlier }}, "cannot prove that it is nn/a"},
+		{
+			"sends the offer of an earlier connection", "",
+			kerberosNameNode{offer: encrypted, signed: func([]byte) []byte { return earlier }},
+			"cannot prove that it is nn/a",
+		},
 		{"offers nothing to choose from", "", kerberosNameNode{methods: []*hdfspb.SaslMethod{}}, "does not offer Kerberos"},
-		{"knows tokens only", "", kerberosNameNode{methods: []*hdfspb.SaslMethod{{Method: new("TOKEN"), Mechanism: new("DIGEST-MD5")}}}, "does not offer Kerberos"},
+		{
+			"knows tokens only", "",
+			kerberosNameNode{methods: []*hdfspb.SaslMethod{{Method: new("TOKEN"), Mechanism: new("DIGEST-MD5")}}},
+			"does not offer Kerberos",
+		},
 		{"takes any user", "", kerberosNameNode{methods: []*hdfspb.SaslMethod{{Method: new("SIMPLE")}}}, "does not offer Kerberos"},
-		{"believes without a proof", "", kerberosNameNode{offer: encrypted, step: stepIs(hdfspb.Sasl_NEGOTIATE, instead(&hdfspb.Sasl{State: hdfspb.Sasl_SUCCESS.Enum()}))}, "answered SUCCESS to NEGOTIATE, want NEGOTIATE"},
-		{"proves nothing", "", kerberosNameNode{offer: encrypted, step: stepIs(hdfspb.Sasl_CHALLENGE, instead(&hdfspb.Sasl{State: hdfspb.Sasl_SUCCESS.Enum()}))}, "answered SUCCESS to INITIATE, want CHALLENGE"},
-		{"sends an empty proof", "", kerberosNameNode{offer: encrypted, step: stepIs(hdfspb.Sasl_CHALLENGE, instead(&hdfspb.Sasl{State: hdfspb.Sasl_CHALLENGE.Enum()}))}, "the token is malformed"},
-		{"asks for more", "", kerberosNameNode{offer: encrypted, step: stepIs(hdfspb.Sasl_SUCCESS, instead(&hdfspb.Sasl{State: hdfspb.Sasl_CHALLENGE.Enum()}))}, "answered CHALLENGE to RESPONSE, want SUCCESS"},
+		{
+			"believes without a proof", "",
+			kerberosNameNode{
+				offer: encrypted,
+				step:  stepIs(hdfspb.Sasl_NEGOTIATE, instead(&hdfspb.Sasl{State: hdfspb.Sasl_SUCCESS.Enum()})),
+			},
+			"answered SUCCESS to NEGOTIATE, want NEGOTIATE",
+		},
+		{
+			"proves nothing", "",
+			kerberosNameNode{
+				offer: encrypted,
+				step:  stepIs(hdfspb.Sasl_CHALLENGE, instead(&hdfspb.Sasl{State: hdfspb.Sasl_SUCCESS.Enum()})),
+			},
+			"answered SUCCESS to INITIATE, want CHALLENGE",
+		},
+		{"sends an empty proof", "", kerberosNameNode{
+			offer: encrypted,
+			step:  stepIs(hdfspb.Sasl_CHALLENGE, instead(&hdfspb.Sasl{State: hdfspb.Sasl_CHALLENGE.Enum()})),
+		}, "the token is malformed"},
+		{
+			"asks for more", "",
+			kerberosNameNode{
+				offer: encrypted,
+				step:  stepIs(hdfspb.Sasl_SUCCESS, instead(&hdfspb.Sasl{State: hdfspb.Sasl_CHALLENGE.Enum()})),
+			},
+			"answered CHALLENGE to RESPONSE, want SUCCESS",
+		},
 		{"has no state", "", kerberosNameNode{offer: encrypted, step: stepIs(hdfspb.Sasl_SUCCESS, instead(&hdfspb.Sasl{}))}, "want SUCCESS"},
-		{"announces 2 GiB of proof", "", kerberosNameNode{offer: encrypted, step: stepIs(hdfspb.Sasl_CHALLENGE, announce(1<<31-1))}, "announced an answer of 2147483647 bytes where it has to prove who it is, above 65536"},
-		{"announces a negative proof", "", kerberosNameNode{offer: encrypted, step: stepIs(hdfspb.Sasl_NEGOTIATE, announce(1<<32-5))}, "announced an answer of -5 bytes, a negative length"},
-		{"answers another call", "", kerberosNameNode{offer: encrypted, step: stepIs(hdfspb.Sasl_CHALLENGE, func([]byte) []byte { return fakeReply{id: 5}.frame() })}, "answered call 5 where it has to prove who it is"},
+		{
+			"announces 2 GiB of proof", "",
+			kerberosNameNode{offer: encrypted, step: stepIs(hdfspb.Sasl_CHALLENGE, announce(1<<31-1))},
+			"announced an answer of 2147483647 bytes where it has to prove who it is, above 65536",
+		},
+		{
+			"announces a negative proof", "",
+			kerberosNameNode{offer: encrypted, step: stepIs(hdfspb.Sasl_NEGOTIATE, announce(1<<32-5))},
+			"announced an answer of -5 bytes, a negative length",
+		},
+		{
+			"answers another call", "",
+			kerberosNameNode{
+				offer: encrypted,
+				step:  stepIs(hdfspb.Sasl_CHALLENGE, func([]byte) []byte { return fakeReply{id: 5}.frame() }),
+			},
+			"answered call 5 where it has to prove who it is",
+		},
 		{"refuses at length", "", kerberosNameNode{offer: encrypted, step: stepIs(hdfspb.Sasl_CHALLENGE, func([]byte) []byte {
-			return fakeReply{id: ipc.SASLCall, class: "javax.security.sasl.SaslException", text: strings.Repeat("no ", 10000), fatal: true, detail: hdfspb.ResponseHeader_FATAL_UNAUTHORIZED}.frame()
+			return fakeReply{
+				id: ipc.SASLCall, class: "javax.security.sasl.SaslException", text: strings.Repeat("no ", 10000), fatal: true,
+				detail: hdfspb.ResponseHeader_FATAL_UNAUTHORIZED,
+			}.frame()
 		})}, "no no…"},
-		{"sends a sealed answer twice", "", kerberosNameNode{offer: encrypted, wrapped: again}, "an answer of the NameNode is not as it was sent: it has number"},
+		{
+			"sends a sealed answer twice", "",
+			kerberosNameNode{offer: encrypted, wrapped: again},
+			"an answer of the NameNode is not as it was sent: it has number",
+		},
 		{"sends a signed answer twice", "", kerberosNameNode{offer: signed, wrapped: again}, "it was sent before, or another was left out"},
 		{"leaves an answer out", "", kerberosNameNode{offer: encrypted, wrapped: func(nth int, token []byte) [][]byte {
 			if nth == 1 {
@@ -363,18 +436,33 @@ func TestHostileNameNode(t *testing.T) {
 			}
 			return [][]byte{token}
 		}}, "no answer within 1s"},
-		{"signs only where answers are to be sealed", "", kerberosNameNode{offer: encrypted | signed, wrapped: func(_ int, token []byte) [][]byte {
-			token[2] &^= sealed
-			return [][]byte{token}
-		}}, "encrypted: false, want true"},
-		{"sends a sealed answer cut off", "", kerberosNameNode{offer: encrypted, wrapped: func(_ int, token []byte) [][]byte { return [][]byte{token[:20]} }}, "the token is malformed"},
+		{
+			"signs only where answers are to be sealed", "",
+			kerberosNameNode{offer: encrypted | signed, wrapped: func(_ int, token []byte) [][]byte {
+				token[2] &^= sealed
+				return [][]byte{token}
+			}},
+			"encrypted: false, want true",
+		},
+		{"sends a sealed answer cut off", "", kerberosNameNode{
+			offer:   encrypted,
+			wrapped: func(_ int, token []byte) [][]byte { return [][]byte{token[:20]} },
+		}, "the token is malformed"},
 		{"sends a sealed answer changed", "", kerberosNameNode{offer: encrypted, wrapped: func(_ int, token []byte) [][]byte {
 			token[len(token)-1] ^= 1
 			return [][]byte{token}
 		}}, "an answer of the NameNode is not as it was sent"},
-		{"announces 2 GiB inside of a sealed answer", "", kerberosNameNode{offer: encrypted, frames: at(1, announce(1<<31-1))}, "announced an answer of 2147483647 bytes, above the 134217728"},
+		{
+			"announces 2 GiB inside of a sealed answer", "",
+			kerberosNameNode{offer: encrypted, frames: at(1, announce(1<<31-1))},
+			"announced an answer of 2147483647 bytes, above the 134217728",
+		},
 		{"announces a negative length inside", "", kerberosNameNode{offer: signed, frames: at(1, announce(1<<32-5))}, "a negative length"},
-		{"seals nothing", "", kerberosNameNode{offer: encrypted, frames: at(1, func([]byte) []byte { return nil })}, "sent an answer of no bytes"},
+		{
+			"seals nothing", "",
+			kerberosNameNode{offer: encrypted, frames: at(1, func([]byte) []byte { return nil })},
+			"sent an answer of no bytes",
+		},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			x.nn.keys, x.nn.serve = keys, answersStat()
@@ -437,7 +525,10 @@ func FuzzSteps(f *testing.F) {
 	f.Add([]byte{0x7f, 0xff, 0xff, 0xff})
 	f.Add(fakeReply{id: ipc.SASLCall, class: "A", text: "b", fatal: true}.frame())
 	login, _ := aliceAnd(f)
-	c := &Client{options: Options{Kerberos: &Kerberos{Login: func(context.Context, string) (*client.Client, error) { return login, nil }, NameNode: testService}}}
+	c := &Client{options: Options{Kerberos: &Kerberos{
+		Login:    func(context.Context, string) (*client.Client, error) { return login, nil },
+		NameNode: testService,
+	}}}
 	f.Fuzz(func(t *testing.T, stream []byte) {
 		defer allocatesAtMost(t, 4<<20+500*len(stream))()
 		if s, user, err := c.prove(t.Context(), &replayed{r: bytes.NewReader(stream)}, "a:1"); err == nil {

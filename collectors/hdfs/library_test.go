@@ -121,7 +121,8 @@ func TestFilesOfOneContext(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	type key struct{}
 	first, same := must(client.Files(ctx)), must(client.Files(context.WithValue(ctx, key{}, 1)))
-	other, endless, endlessToo := must(client.Files(t.Context())), must(client.Files(context.Background())), must(client.Files(context.WithoutCancel(ctx)))
+	other, endless, endlessToo := must(client.Files(t.Context())), must(client.Files(context.Background())),
+		must(client.Files(context.WithoutCancel(ctx)))
 	if first != same || endless != endlessToo || first == other || first == endless || other == endless {
 		t.Errorf("clients %p %p of one context, %p of another, %p %p of none", first, same, other, endless, endlessToo)
 	}

@@ -29,7 +29,8 @@ func (c *Client) Mkdir(ctx context.Context, folder string, mode fs.FileMode) err
 
 // Chmod changes the permission bits of a file or folder.
 func (c *Client) Chmod(ctx context.Context, name string, mode fs.FileMode) error {
-	return c.do(ctx, "setPermission", &hdfspb.SetPermissionRequest{Src: new(name), Permission: permission(mode)}, "set permission of hdfs "+name)
+	return c.do(ctx, "setPermission", &hdfspb.SetPermissionRequest{Src: new(name), Permission: permission(mode)},
+		"set permission of hdfs "+name)
 }
 
 // RemoveAll removes a file, or a folder with all in it; one that does not exist is no error.

@@ -120,7 +120,8 @@ func (d lyingDataNode) sealed(c net.Conn, r *bufio.Reader, said string) net.Conn
 	value := valueIn(said)
 	is := &digestMD5{
 		Digest: &ipc.Digest{
-			User: value("username"), Realm: value("realm"), Nonce: value("nonce"), CNonce: value("cnonce"), URI: value("digest-uri"), QOP: value("qop"),
+			User: value("username"), Realm: value("realm"), Nonce: value("nonce"), CNonce: value("cnonce"), URI: value("digest-uri"),
+			QOP: value("qop"),
 		}, cipher: value("cipher"), protection: qops[value("qop")],
 	}
 	if is.protection == unprotected {
@@ -228,17 +229,38 @@ func TestLies(t *testing.T) {
 
 		"a proof without a sum": {lyingDataNode{offer: offerAuth, proof: framed(message(1, 0, 2, "rspauth"))}, "does not prove"},
 		"no proof":              {lyingDataNode{offer: offerAuth, proof: framed(message(1, 0))}, "does not prove"},
-		"a wrong proof":         {lyingDataNode{offer: offerAuth, proof: framed(message(1, 0, 2, "rspauth=0"))}, "does not prove that it knows the block's token"},
-		"an empty offer":        {lyingDataNode{first: framed(message(1, 0, 2, ""))}, "its offer of a proof has no nonce"},
-		"no known protection":   {lyingDataNode{first: framed(message(1, 0, 2, `nonce="a",qop="what"`))}, `offers "what" to protect blocks`},
-		"3DES alone":            {lyingDataNode{first: framed(message(1, 0, 2, `nonce="a",qop="auth-conf",cipher="3des"`))}, `offers encryption by "3des", want rc4`},
-		"a refusal":             {lyingDataNode{first: framed(message(1, 2, 3, "token is expired\x1b[2J"))}, `refuses the proof by the block's token: "token is expired\x1b[2J"`},
-		"a message of 32 GiB":   {lyingDataNode{first: huge}, "announced a message of 34359738367 bytes"},
-		"a key of 5 bytes":      {lyingDataNode{offer: privacy, aes: 5, after: whole}, "sent the key of a stream that is not AES/CTR/NoPadding: crypto/aes: invalid key size 5"},
-		"a key of its own":      {lyingDataNode{offer: privacy, keys: message(1, 2, 2, key, 3, iv, 4, key, 5, iv)}, "sent a piece that is not as it was signed"},
-		"a key of 4 bytes":      {lyingDataNode{offer: privacy, keys: message(1, 2, 2, []byte("1234"), 3, iv, 4, key, 5, iv)}, "sent a piece that is not as it was signed"},
+		"a wrong proof": {
+			lyingDataNode{offer: offerAuth, proof: framed(message(1, 0, 2, "rspauth=0"))},
+			"does not prove that it knows the block's token",
+		},
+		"an empty offer":      {lyingDataNode{first: framed(message(1, 0, 2, ""))}, "its offer of a proof has no nonce"},
+		"no known protection": {lyingDataNode{first: framed(message(1, 0, 2, `nonce="a",qop="what"`))}, `offers "what" to protect blocks`},
+		"3DES alone": {
+			lyingDataNode{first: framed(message(1, 0, 2, `nonce="a",qop="auth-conf",cipher="3des"`))},
+			`offers encryption by "3des", want rc4`,
+		},
+		"a refusal": {
+			lyingDataNode{first: framed(message(1, 2, 3, "token is expired\x1b[2J"))},
+			`refuses the proof by the block's token: "token is expired\x1b[2J"`,
+		},
+		"a message of 32 GiB": {lyingDataNode{first: huge}, "announced a message of 34359738367 bytes"},
+		"a key of 5 bytes": {
+			lyingDataNode{offer: privacy, aes: 5, after: whole},
+			"sent the key of a stream that is not AES/CTR/NoPadding: crypto/aes: invalid key size 5",
+		},
+		"a key of its own": {
+			lyingDataNode{offer: privacy, keys: message(1, 2, 2, key, 3, iv, 4, key, 5, iv)},
+			"sent a piece that is not as it was signed",
+		},
+		"a key of 4 bytes": {
+			lyingDataNode{offer: privacy, keys: message(1, 2, 2, []byte("1234"), 3, iv, 4, key, 5, iv)},
+			"sent a piece that is not as it was signed",
+		},
 
-		"a piece of 5 bytes":  {lyingDataNode{offer: integrity, raw: true, after: []byte("\x00\x00\x00\x05abcde")}, "sent a piece that is not as it was signed"},
+		"a piece of 5 bytes": {
+			lyingDataNode{offer: integrity, raw: true, after: []byte("\x00\x00\x00\x05abcde")},
+			"sent a piece that is not as it was signed",
+		},
 		"a piece of 4 GiB":    {lyingDataNode{offer: integrity, raw: true, after: []byte("\xff\xff\xff\xff")}, "piece of 4294967295 bytes"},
 		"a piece changed":     {lyingDataNode{offer: integrity, after: whole, spoil: changed(3, 0)}, "or is not piece 3"},
 		"a signature changed": {lyingDataNode{offer: integrity, after: whole, spoil: changed(3, -16)}, "is not as it was signed"},
@@ -246,21 +268,39 @@ func TestLies(t *testing.T) {
 		"a piece sent twice":  {lyingDataNode{offer: integrity, after: whole, spoil: again}, "or is not piece 2"},
 		"a secret sent twice": {lyingDataNode{offer: privacy, after: whole, spoil: again}, "or is not piece 2"},
 
-		"32 GiB":                     {lyingDataNode{after: huge}, "announced a message of 34359738367 bytes; want at most 1048576"},
-		"32 GiB signed":              {lyingDataNode{offer: integrity, after: huge}, "announced a message of 34359738367 bytes"},
-		"32 GiB encrypted":           {lyingDataNode{offer: privacy, after: huge}, "announced a message of 34359738367 bytes"},
-		"32 GiB in a stream":         {lyingDataNode{offer: privacy, aes: 16, after: huge}, "announced a message of 34359738367 bytes"},
-		"2 GiB of data":              {lyingDataNode{after: join(readAnswer(512, 0), header(2<<30-1, 2<<30-1))}, "announced a packet of 2147483647 bytes; want 4 to 16777216"},
-		"2 GiB in a small packet":    {lyingDataNode{after: join(readAnswer(1, 0), header(100, 2<<30-1))}, "which does not match 2147483647 bytes of data with checksums"},
-		"a packet of 2 GiB":          {lyingDataNode{offer: privacy, aes: 16, after: join(readAnswer(1, 0), header(1<<31-1, 1<<31-9))}, "announced a packet of 2147483647 bytes"},
-		"a negative packet":          {lyingDataNode{after: join(readAnswer(512, 0), header(-1, 10))}, "announced a packet of -1 bytes"},
-		"negative data":              {lyingDataNode{offer: offerAuth, after: join(readAnswer(512, 0), header(4+4, -600), make([]byte, 4))}, "announced -600 bytes of data"},
+		"32 GiB":             {lyingDataNode{after: huge}, "announced a message of 34359738367 bytes; want at most 1048576"},
+		"32 GiB signed":      {lyingDataNode{offer: integrity, after: huge}, "announced a message of 34359738367 bytes"},
+		"32 GiB encrypted":   {lyingDataNode{offer: privacy, after: huge}, "announced a message of 34359738367 bytes"},
+		"32 GiB in a stream": {lyingDataNode{offer: privacy, aes: 16, after: huge}, "announced a message of 34359738367 bytes"},
+		"2 GiB of data": {
+			lyingDataNode{after: join(readAnswer(512, 0), header(2<<30-1, 2<<30-1))},
+			"announced a packet of 2147483647 bytes; want 4 to 16777216",
+		},
+		"2 GiB in a small packet": {
+			lyingDataNode{after: join(readAnswer(1, 0), header(100, 2<<30-1))},
+			"which does not match 2147483647 bytes of data with checksums",
+		},
+		"a packet of 2 GiB": {
+			lyingDataNode{offer: privacy, aes: 16, after: join(readAnswer(1, 0), header(1<<31-1, 1<<31-9))},
+			"announced a packet of 2147483647 bytes",
+		},
+		"a negative packet": {lyingDataNode{after: join(readAnswer(512, 0), header(-1, 10))}, "announced a packet of -1 bytes"},
+		"negative data": {
+			lyingDataNode{offer: offerAuth, after: join(readAnswer(512, 0), header(4+4, -600), make([]byte, 4))},
+			"announced -600 bytes of data",
+		},
 		"no bytes between checksums": {lyingDataNode{after: join(readAnswer(0, 0), packet(content))}, "announced a checksum for each 0 bytes"},
 		"begins before the block":    {lyingDataNode{after: join(readAnswer(512, 1<<63), packet(content))}, "from byte -9223372036854775808 on"},
-		"ends early":                 {lyingDataNode{after: join(readAnswer(512, 0), packet(content[:1000]), packet(nil))}, "the block ended before the length"},
-		"closes early":               {lyingDataNode{after: join(readAnswer(512, 0), packet(content[:1000]))}, "unexpected EOF"},
-		"no message as header":       {lyingDataNode{after: join(readAnswer(512, 0), []byte{0, 0, 0, 4, 0, 1, 0xff})}, "DataNode"},
-		"wrong sums":                 {lyingDataNode{after: join(readAnswer(512, 0), header(4+8+1000, 1000), make([]byte, 1008))}, "invalid checksum"},
+		"ends early": {
+			lyingDataNode{after: join(readAnswer(512, 0), packet(content[:1000]), packet(nil))},
+			"the block ended before the length",
+		},
+		"closes early":         {lyingDataNode{after: join(readAnswer(512, 0), packet(content[:1000]))}, "unexpected EOF"},
+		"no message as header": {lyingDataNode{after: join(readAnswer(512, 0), []byte{0, 0, 0, 4, 0, 1, 0xff})}, "DataNode"},
+		"wrong sums": {
+			lyingDataNode{after: join(readAnswer(512, 0), header(4+8+1000, 1000), make([]byte, 1008))},
+			"invalid checksum",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			check := allocatesAtMost(t, 8<<20)
@@ -271,7 +311,8 @@ func TestLies(t *testing.T) {
 				if err != nil || !bytes.Equal(got, content) {
 					t.Errorf("read %d bytes, %v; want the %d written", len(got), err, len(content))
 				}
-			case err == nil || !strings.Contains(err.Error(), x.says) || name != "wrong sums" && !strings.Contains(err.Error(), "DataNode 10.0.0.9:9866: "):
+			case err == nil || !strings.Contains(err.Error(), x.says) || name != "wrong sums" &&
+				!strings.Contains(err.Error(), "DataNode 10.0.0.9:9866: "):
 				t.Errorf("error %v, want one of the DataNode that says %q", err, x.says)
 			}
 		})
@@ -340,7 +381,10 @@ func TestEncryptingCluster(t *testing.T) {
 		key  []byte
 		want blockSecret
 	}{
-		"key":    {message(1, message(1, 1<<32-5, 2, "pool", 3, "nonce", 4, "known secret", 5, 9)), blockSecret{"-5 pool bm9uY2U=", "a25vd24gc2VjcmV0"}},
+		"key": {
+			message(1, message(1, 1<<32-5, 2, "pool", 3, "nonce", 4, "known secret", 5, 9)),
+			blockSecret{"-5 pool bm9uY2U=", "a25vd24gc2VjcmV0"},
+		},
 		"no key": {nil, blockSecret{"aWQ=", "cGFzc3dvcmQ="}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -362,9 +406,12 @@ func TestEncryptingCluster(t *testing.T) {
 				t.Errorf("asked for the key %d times", asked)
 			}
 			c.options.Kerberos = &Kerberos{Protection: "privacy"} // the connection is there already
-			files := must(colinmarc.NewClient(colinmarc.ClientOptions{Addresses: []string{"a:1"}, User: "me", NamenodeDialFunc: func(context.Context, string, string) (net.Conn, error) {
-				return &libraryCalls{c: c, ctx: t.Context()}, nil
-			}}))
+			files := must(colinmarc.NewClient(colinmarc.ClientOptions{
+				Addresses: []string{"a:1"}, User: "me",
+				NamenodeDialFunc: func(context.Context, string, string) (net.Conn, error) {
+					return &libraryCalls{c: c, ctx: t.Context()}, nil
+				},
+			}))
 			defer files.Close()
 			if got, err := files.ServerDefaults(); err != nil || got.EncryptDataTransfer || got.BlockSize != 1<<27 {
 				t.Errorf("%+v, %v", got, err)

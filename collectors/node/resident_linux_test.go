@@ -55,7 +55,8 @@ func cached(t *testing.T, path string) bool {
 	pages := must(unix.Mmap(int(f.Fd()), 0, int(info.Size()), unix.PROT_READ, unix.MAP_SHARED))
 	defer func() { _ = unix.Munmap(pages) }()
 	in := make([]byte, len(pages)/os.Getpagesize())
-	if _, _, errno := unix.Syscall(unix.SYS_MINCORE, uintptr(unsafe.Pointer(&pages[0])), uintptr(len(pages)), uintptr(unsafe.Pointer(&in[0]))); errno != 0 {
+	if _, _, errno := unix.Syscall(unix.SYS_MINCORE, uintptr(unsafe.Pointer(&pages[0])), uintptr(len(pages)),
+		uintptr(unsafe.Pointer(&in[0]))); errno != 0 {
 		t.Skipf("mincore: %v", errno)
 	}
 	return in[len(in)-1]&1 == 1

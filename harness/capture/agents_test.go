@@ -33,7 +33,10 @@ type fakeAgent struct {
 func (f *fakeAgent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	now := time.Now()
 	mono := now.Sub(f.start)
-	var answer any = agent.Info{Node: "r1n2", Facts: node.Facts{CPUs: 2, Kernel: "6.1"}, NowWallNs: now.Add(f.off).UnixNano(), NowMonoNs: mono.Nanoseconds()}
+	var answer any = agent.Info{
+		Node: "r1n2", Facts: node.Facts{CPUs: 2, Kernel: "6.1"}, NowWallNs: now.Add(f.off).UnixNano(),
+		NowMonoNs: mono.Nanoseconds(),
+	}
 	page := agent.Page{Samples: []node.Sample{}}
 	if r.URL.Path == "/samples" {
 		last := int(mono / time.Second)
@@ -50,8 +53,9 @@ func (f *fakeAgent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		for seq := from + 1; seq <= last; seq++ {
 			page.Samples = append(page.Samples, node.Sample{
-				Seq: uint64(seq), WallNs: f.start.Add(f.off).Add(time.Duration(seq) * time.Second).UnixNano(), MonoNs: int64(seq) * 1e9, IntervalNs: 1e9,
-				CPU: &node.CPU{UserCores: 0.5}, Memory: &node.Memory{TotalBytes: 100, FreeBytes: 50},
+				Seq: uint64(seq), WallNs: f.start.Add(f.off).Add(time.Duration(seq) * time.Second).UnixNano(), MonoNs: int64(seq) * 1e9,
+				IntervalNs: 1e9,
+				CPU:        &node.CPU{UserCores: 0.5}, Memory: &node.Memory{TotalBytes: 100, FreeBytes: 50},
 				Disks: []node.Disk{{Device: "vda", ReadBytesPerSec: 1}},
 			})
 		}
@@ -73,19 +77,22 @@ func (c *cluster) addAgent(host string, serve http.Handler, up *atomic.Bool) {
 	token := filepath.Join(c.TempDir(), "token")
 	c.must(os.WriteFile(token, []byte("a-token-of-an-agent-for-tests-only\n"), 0o600))
 	ctx, cancel := context.WithCancel(context.Background())
-	client, err := agent.NewClient(agent.ClientOptions{URL: "http://" + host + ":9177", TokenFile: token, DialContext: func(context.Context, string, string) (net.Conn, error) {
-		if up != nil && !up.Load() {
-			return nil, fmt.Errorf("dial tcp 10.0.0.2:%d->10.0.0.3:9177: connection refused", time.Now().Unix()%60_000)
-		}
-		ours, theirs := net.Pipe()
-		s := &http.Server{Handler: serve, ConnContext: func(context.Context, net.Conn) context.Context { return ctx }}
-		s.SetKeepAlivesEnabled(up == nil)
-		l := &oneConn{conn: make(chan net.Conn, 1), done: ctx.Done()}
-		l.conn <- theirs
-		go func() { _ = s.Serve(l) }()
-		context.AfterFunc(ctx, func() { _ = s.Close(); ours.Close() })
-		return ours, nil
-	}})
+	client, err := agent.NewClient(agent.ClientOptions{
+		URL: "http://" + host + ":9177", TokenFile: token,
+		DialContext: func(context.Context, string, string) (net.Conn, error) {
+			if up != nil && !up.Load() {
+				return nil, fmt.Errorf("dial tcp 10.0.0.2:%d->10.0.0.3:9177: connection refused", time.Now().Unix()%60_000)
+			}
+			ours, theirs := net.Pipe()
+			s := &http.Server{Handler: serve, ConnContext: func(context.Context, net.Conn) context.Context { return ctx }}
+			s.SetKeepAlivesEnabled(up == nil)
+			l := &oneConn{conn: make(chan net.Conn, 1), done: ctx.Done()}
+			l.conn <- theirs
+			go func() { _ = s.Serve(l) }()
+			context.AfterFunc(ctx, func() { _ = s.Close(); ours.Close() })
+			return ours, nil
+		},
+	})
 	c.must(err)
 	c.Cleanup(func() { cancel(); client.Close() })
 	c.clients.Agents = append(c.clients.Agents, clients.Agent{Node: host, Client: client})
@@ -129,9 +136,18 @@ func TestBadAgents(t *testing.T) {
 		least int // samples of the bad agent's node
 	}{
 		{name: "fine", least: 25},
-		{name: "killed", down: func(e time.Duration) bool { return e > 10*time.Second }, says: []string{"connection refused", "start `heddle agent` there", "more about requests, not listed"}, least: 8},
-		{name: "away for a while", down: func(e time.Duration) bool { return e > 10*time.Second && e < 20*time.Second }, says: []string{"connection refused"}, least: 25},
-		{name: "a clock 5 s ahead", agent: fakeAgent{off: 5 * time.Second}, says: []string{"clock is 5s ahead of this machine's", "run a time daemon"}, least: 25},
+		{
+			name: "killed", down: func(e time.Duration) bool { return e > 10*time.Second },
+			says: []string{"connection refused", "start `heddle agent` there", "more about requests, not listed"}, least: 8,
+		},
+		{
+			name: "away for a while", down: func(e time.Duration) bool { return e > 10*time.Second && e < 20*time.Second },
+			says: []string{"connection refused"}, least: 25,
+		},
+		{
+			name: "a clock 5 s ahead", agent: fakeAgent{off: 5 * time.Second},
+			says: []string{"clock is 5s ahead of this machine's", "run a time daemon"}, least: 25,
+		},
 		{name: "a clock 5 s behind", agent: fakeAgent{off: -5 * time.Second}, says: []string{"clock is 5s behind this machine's"}, least: 25},
 		{name: "hangs", agent: fakeAgent{change: func(_ http.ResponseWriter, r *http.Request, _ *agent.Page) bool {
 			<-r.Context().Done()
@@ -183,7 +199,8 @@ func TestBadAgents(t *testing.T) {
 						t.Errorf("warnings %q lack %q", got.Warnings, want)
 					}
 				}
-				if about > 2*(mostWarnings+1) || strings.Contains(text, "\x1b") || strings.Contains(text, "agent of r1n1") || x.says == nil && x.least > 0 && about > 0 {
+				if about > 2*(mostWarnings+1) || strings.Contains(text, "\x1b") || strings.Contains(text, "agent of r1n1") || x.says == nil &&
+					x.least > 0 && about > 0 {
 					t.Errorf("warnings %q; want at most %d, about r1n2", got.Warnings, 2*(mostWarnings+1))
 				}
 			})

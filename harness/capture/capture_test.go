@@ -136,7 +136,10 @@ func TestTraceIsTheHistory(t *testing.T) {
 			live.Add(e)
 		}
 		terms := traces.Terms{DeadlineMs: 60_000, Hints: traces.JobHints{Map: traces.Hints{CPU: 3}}}
-		c.change = Options{Workload: "words", Pools: map[string]string{"b": "red"}, Terms: map[string]traces.Terms{"a": terms}, Header: traces.Header{Model: "fifo", Seed: 7}, Seen: seen, Progress: func(p Progress) { last = p }}
+		c.change = Options{
+			Workload: "words", Pools: map[string]string{"b": "red"}, Terms: map[string]traces.Terms{"a": terms},
+			Header: traces.Header{Model: "fifo", Seed: 7}, Seen: seen, Progress: func(p Progress) { last = p },
+		}
 		s := c.start()
 		plain := c.submit(yarntest.Job{Name: "plain", Reduces: 1, Tags: "a,b"}, "r1n1", "r1n2", "r2n1", "r2n2")
 		fails := func(kind string, task, attempt int) (time.Duration, bool) {
@@ -166,7 +169,8 @@ func TestTraceIsTheHistory(t *testing.T) {
 		c.must(s.Wait(t.Context()))
 		got := c.stop(t.Context(), s)
 
-		if h := got.header; h.Model != "fifo" || h.Actuator != "none" || h.Seed != 7 || h.Origin != traces.Measured || h.Settings[amHeartbeat] != "200" {
+		if h := got.header; h.Model != "fifo" || h.Actuator != "none" || h.Seed != 7 || h.Origin != traces.Measured ||
+			h.Settings[amHeartbeat] != "200" {
 			t.Errorf("header %+v", h)
 		}
 		for i, j := range got.Jobs {
@@ -180,7 +184,8 @@ func TestTraceIsTheHistory(t *testing.T) {
 			if j.Outcome != want || !strings.HasSuffix(j.History, ".jhist") {
 				t.Errorf("%+v: want %v and its history", j, want)
 			}
-			if inputs := slices.DeleteFunc(slices.Clone(got.header.Inputs), func(in traces.Input) bool { return !strings.HasPrefix(in.Name, string(j.ID)) }); len(inputs) != 4 && j.ID != unstaged {
+			if inputs := slices.DeleteFunc(slices.Clone(got.header.Inputs),
+				func(in traces.Input) bool { return !strings.HasPrefix(in.Name, string(j.ID)) }); len(inputs) != 4 && j.ID != unstaged {
 				t.Errorf("%s is made from %v", j.ID, inputs)
 			}
 			if _, err := c.folder.Stat(filepath.Join("jobs", string(j.ID), j.History)); err != nil {
@@ -215,7 +220,8 @@ func TestTraceIsTheHistory(t *testing.T) {
 				}
 				start, end := starts[i], ends[k]
 				at := func(x time.Time) traces.Time { return traces.Time(x.UnixMilli()*1e6 - got.header.StartUnixNs) }
-				if start.T != at(a.Started) || string(start.Node) != a.Host || start.Container != a.Container || end.T != at(a.Finished) || end.Outcome != outcomes[a.State] {
+				if start.T != at(a.Started) || string(start.Node) != a.Host || start.Container != a.Container || end.T != at(a.Finished) ||
+					end.Outcome != outcomes[a.State] {
 					t.Errorf("%+v, %+v: want %+v", start, end, a)
 				}
 				starts, ends = slices.Delete(starts, i, i+1), slices.Delete(ends, k, k+1)
@@ -242,7 +248,8 @@ func TestTraceIsTheHistory(t *testing.T) {
 			t.Errorf("more in the trace than happened: %v %v", starts, ends)
 		}
 		for _, e := range of[*traces.TaskScheduled](got.events) {
-			if tied := e.Task.Kind == traces.Map && e.Task.Job != generate && e.Task.Job != unstaged; tied != (len(e.Blocks) == 1) || tied != (e.Path == "/"+string(e.Task.Job)) {
+			if tied := e.Task.Kind == traces.Map && e.Task.Job != generate && e.Task.Job != unstaged; tied != (len(e.Blocks) == 1) ||
+				tied != (e.Path == "/"+string(e.Task.Job)) {
 				t.Errorf("%s reads %q, blocks %v", e.Task, e.Path, e.Blocks)
 			}
 		}
@@ -252,14 +259,16 @@ func TestTraceIsTheHistory(t *testing.T) {
 		if n := len(of[*traces.BlockCached](got.events)); n != 2 {
 			t.Errorf("%d blocks cached, want 2", n)
 		}
-		if down, up := of[*traces.NodeDown](got.events), of[*traces.NodeUp](got.events); len(down) != 1 || down[0].Reason != "lost" || len(up) != 1 || up[0].Node != "r1n1" {
+		if down, up := of[*traces.NodeDown](got.events), of[*traces.NodeUp](got.events); len(down) != 1 || down[0].Reason != "lost" ||
+			len(up) != 1 || up[0].Node != "r1n1" {
 			t.Errorf("down %v, up %v: want r1n1 lost and back", down, up)
 		}
 		if labels := of[*traces.NodeLabel](got.events); len(labels) != 1 || labels[0].Label != "am" {
 			t.Errorf("labels %v", labels)
 		}
 		samples := of[*traces.NodeSample](got.events)
-		if i := slices.IndexFunc(samples, func(e *traces.NodeSample) bool { return e.HDFSCacheUsedBytes == 7 && e.CPUUser == -1 }); i < 0 || samples[i].Node != "r1n1" {
+		if i := slices.IndexFunc(samples, func(e *traces.NodeSample) bool { return e.HDFSCacheUsedBytes == 7 && e.CPUUser == -1 }); i < 0 ||
+			samples[i].Node != "r1n1" {
 			t.Error("no sample of r1n1 with the cache's use and without an agent's figures")
 		}
 		if len(got.Warnings) != 1 || !strings.HasPrefix(got.Warnings[0], string(unstaged)+": staged files not kept") {
@@ -325,7 +334,8 @@ func TestHistoryOfKilledJob(t *testing.T) {
 		if took := time.Since(began); took > 12*time.Second {
 			t.Errorf("the end took %v, want about 10 s: the job had been killed 50 s before", took)
 		}
-		if len(got.Jobs) != 1 || got.Jobs[0].Outcome != traces.Killed || !strings.Contains(strings.Join(got.Warnings, " "), string(killed)+": no history after") {
+		if len(got.Jobs) != 1 || got.Jobs[0].Outcome != traces.Killed ||
+			!strings.Contains(strings.Join(got.Warnings, " "), string(killed)+": no history after") {
 			t.Errorf("jobs %+v, warnings %q", got.Jobs, got.Warnings)
 		}
 	})
@@ -345,8 +355,10 @@ func TestKilled(t *testing.T) {
 		fails := func(_ string, task, attempt int) (time.Duration, bool) {
 			return time.Minute - 58*time.Second*time.Duration(1-min(1, task+attempt)), task+attempt == 0
 		}
-		running := c.submit(yarntest.Job{Name: "running", Run: fails}, "r1n1", "r1n2", "r2n1", "r2n1", "r2n1", "r2n1", "r2n1", "r2n1", "r2n1", "r2n1", "r2n1", "r2n1", "r2n1")
-		s.Add(&traces.Decision{T: s.now(), ID: 1, Job: ended, Node: "r1n1"}, &traces.Actuation{T: s.now(), Decision: 1, Container: c.Attempts(appOf(ended))[2].Container})
+		running := c.submit(yarntest.Job{Name: "running", Run: fails}, "r1n1", "r1n2", "r2n1", "r2n1", "r2n1", "r2n1", "r2n1", "r2n1", "r2n1",
+			"r2n1", "r2n1", "r2n1", "r2n1")
+		s.Add(&traces.Decision{T: s.now(), ID: 1, Job: ended, Node: "r1n1"},
+			&traces.Actuation{T: s.now(), Decision: 1, Container: c.Attempts(appOf(ended))[2].Container})
 		s.Add(&traces.JobPredicted{T: s.now(), Job: ended, End: s.now()})
 		waitFor(t, "the failed map runs again", func() bool {
 			return slices.ContainsFunc(c.Attempts(appOf(running)), func(a yarntest.Attempt) bool { return a.Number == 1 && a.State == "RUNNING" })
@@ -566,12 +578,15 @@ func TestPolls(t *testing.T) {
 				c := newCluster(t, yarntest.Workers(1, 2, 1024, 8), nil)
 				asked := map[string]int{}
 				var mu sync.Mutex
-				rm, err := yarnclient.NewRM(yarnclient.Options{Addresses: []string{"rm:8088"}, Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
-					mu.Lock()
-					asked[r.URL.Path]++
-					mu.Unlock()
-					return c.Transport().RoundTrip(r)
-				})})
+				rm, err := yarnclient.NewRM(yarnclient.Options{
+					Addresses: []string{"rm:8088"},
+					Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+						mu.Lock()
+						asked[r.URL.Path]++
+						mu.Unlock()
+						return c.Transport().RoundTrip(r)
+					}),
+				})
 				c.must(err)
 				c.clients.RM = rm
 				c.watch = watch.New(c.clients, c)
@@ -613,12 +628,15 @@ func TestManyMasters(t *testing.T) {
 		var n atomic.Int64
 		synctest.Test(t, func(t *testing.T) {
 			c := newCluster(t, yarntest.Workers(1, 100, 1024, 8), func(cfg *yarntest.Config) { cfg.Latency = 20 * time.Millisecond })
-			c.clients.RM = errtest.Must(yarnclient.NewRM(yarnclient.Options{Addresses: []string{"rm:8088"}, Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
-				if strings.HasPrefix(r.URL.Path, "/proxy") {
-					n.Add(1)
-				}
-				return c.Transport().RoundTrip(r)
-			})}))
+			c.clients.RM = errtest.Must(yarnclient.NewRM(yarnclient.Options{
+				Addresses: []string{"rm:8088"},
+				Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+					if strings.HasPrefix(r.URL.Path, "/proxy") {
+						n.Add(1)
+					}
+					return c.Transport().RoundTrip(r)
+				}),
+			}))
 			c.watch = watch.New(c.clients, c)
 			s := c.start()
 			for i := range jobs {
@@ -778,7 +796,8 @@ func TestDaemons(t *testing.T) {
 	rest := httptest.NewServer(hadoop)
 	defer rest.Close()
 	cluster, err := clients.To(&config.Cluster{
-		Name: "sockets", ResourceManagers: []string{rest.URL}, HistoryServer: rest.URL, NameNodes: []string{hdfstest.Start(t).Address}, User: "me",
+		Name: "sockets", ResourceManagers: []string{rest.URL}, HistoryServer: rest.URL, NameNodes: []string{hdfstest.Start(t).Address},
+		User:   "me",
 		Agents: []config.Agent{{Node: "r1n1", URL: "http://" + listener.Addr().String(), TokenFile: token}},
 		Rates:  config.Rates{Disk: 1e6, Link: 2e6, Uplink: 3e6},
 	}, clients.Patience{})
@@ -788,7 +807,10 @@ func TestDaemons(t *testing.T) {
 	if _, err := Recover(ctx, w, []string{"job_1_0001"}, folder); err == nil || !strings.HasPrefix(err.Error(), "capture from history: ") {
 		t.Errorf("recover a job that nobody knows: %v", err)
 	}
-	s, err := Start(ctx, w, Options{Folder: folder, EveryRM: 50 * time.Millisecond, EveryAgents: 50 * time.Millisecond, EveryLocations: 50 * time.Millisecond})
+	s, err := Start(ctx, w, Options{
+		Folder: folder, EveryRM: 50 * time.Millisecond, EveryAgents: 50 * time.Millisecond,
+		EveryLocations: 50 * time.Millisecond,
+	})
 	must(err)
 	if s.Origin().After(time.Now()) {
 		t.Error("the capture begins in the future")
@@ -808,7 +830,8 @@ func TestDaemons(t *testing.T) {
 	over() // nobody waits for a history
 	r, err := s.Stop(ended)
 	must(err)
-	if len(r.Header.Cluster.Disks) != 1 || len(r.Header.Cluster.Links) != 2 || r.Header.Software["kernel"] == "" || r.Header.Cluster.Nodes[0].Cores == 0 {
+	if len(r.Header.Cluster.Disks) != 1 || len(r.Header.Cluster.Links) != 2 || r.Header.Software["kernel"] == "" ||
+		r.Header.Cluster.Nodes[0].Cores == 0 {
 		t.Errorf("header %+v", r.Header)
 	}
 	if len(r.Jobs) != 1 || r.Jobs[0].Outcome != traces.Succeeded {

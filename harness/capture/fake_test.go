@@ -57,7 +57,10 @@ func newCluster(t *testing.T, nodes []yarntest.Node, change func(*yarntest.Confi
 	if change != nil {
 		change(&cfg)
 	}
-	c := &cluster{T: t, Fake: yarntest.New(cfg), jobs: map[traces.JobID]yarntest.Job{}, cached: map[string]bool{}, ended: map[traces.JobID]time.Time{}}
+	c := &cluster{
+		T: t, Fake: yarntest.New(cfg), jobs: map[traces.JobID]yarntest.Job{}, cached: map[string]bool{},
+		ended: map[traces.JobID]time.Time{},
+	}
 	o := yarnclient.Options{Addresses: []string{"rm:8088"}, Transport: c.Transport(), Retries: -1}
 	rm, err := yarnclient.NewRM(o)
 	c.must(err)
@@ -243,13 +246,19 @@ func (c *cluster) ReadHistory(ctx context.Context, user, name string) (yarn.Hist
 			}
 			add("TASK_STARTED", l)
 		}
-		l := line{TaskID: task, TaskType: a.Kind, AttemptID: a.ID, StartTime: a.Started.UnixMilli(), TrackerName: a.Host, ContainerID: a.Container}
+		l := line{
+			TaskID: task, TaskType: a.Kind, AttemptID: a.ID, StartTime: a.Started.UnixMilli(), TrackerName: a.Host,
+			ContainerID: a.Container,
+		}
 		add(a.Kind+"_ATTEMPT_STARTED", l)
 		ending := a.State
 		if ending == "SUCCEEDED" {
 			ending = "FINISHED"
 		}
-		add(a.Kind+"_ATTEMPT_"+ending, line{TaskID: task, TaskType: a.Kind, AttemptID: a.ID, FinishTime: a.Finished.UnixMilli(), RackName: "/rack" + a.Host[1:2]})
+		add(a.Kind+"_ATTEMPT_"+ending, line{
+			TaskID: task, TaskType: a.Kind, AttemptID: a.ID, FinishTime: a.Finished.UnixMilli(),
+			RackName: "/rack" + a.Host[1:2],
+		})
 		if a.State == "SUCCEEDED" {
 			add("TASK_FINISHED", line{TaskID: task, TaskType: a.Kind, FinishTime: a.Finished.UnixMilli(), Status: a.State, Successful: a.ID})
 		}

@@ -173,7 +173,10 @@ func (a action) do(ctx context.Context, w *world, h *Hold, app string) error {
 		return h.AddLabels(ctx, fmt.Sprintf("r%02d", a.N), "m00")
 	case "configure":
 		return h.SetSchedulerConf(ctx, yarnclient.SchedulerChange{
-			Update: []yarnclient.QueueSettings{{Queue: "root.a", Settings: map[string]string{"accessible-node-labels.m00.capacity": fmt.Sprint(a.N)}}},
+			Update: []yarnclient.QueueSettings{{
+				Queue:    "root.a",
+				Settings: map[string]string{"accessible-node-labels.m00.capacity": fmt.Sprint(a.N)},
+			}},
 			Global: map[string]string{localityDelay: fmt.Sprint(a.N)},
 		})
 	case "cache":
@@ -207,7 +210,10 @@ const localityDelay = "yarn.scheduler.capacity.node-locality-delay"
 
 func drawAction(t *rapid.T) action {
 	return action{
-		What:  rapid.SampledFrom([]string{"move", "move", "moveTwo", "resize", "add", "configure", "cache", "submit", "down", "up", "slow", "undo", "restart", "wait"}).Draw(t, "what"),
+		What: rapid.SampledFrom([]string{
+			"move", "move", "moveTwo", "resize", "add", "configure", "cache", "submit", "down", "up", "slow",
+			"undo", "restart", "wait",
+		}).Draw(t, "what"),
 		Node:  rapid.SampledFrom([]string{node1, node2, "r2n1:45454"}).Draw(t, "node"),
 		Label: rapid.SampledFrom([]string{"", "idle", "m00", "a07"}).Draw(t, "label"),
 		N:     rapid.IntRange(1, 8).Draw(t, "n"),
@@ -299,7 +305,8 @@ func crash(t *testing.T, actions []action, deaths []death, old string, down bool
 	if restarted { // the store was in memory
 		now.Conf, before.Conf = nil, nil
 	}
-	maps.DeleteFunc(now.Priorities, func(id string, _ int) bool { _, there := before.Priorities[id]; return !there }) // the jobs that were submitted have ended
+	// the jobs that were submitted have ended
+	maps.DeleteFunc(now.Priorities, func(id string, _ int) bool { _, there := before.Priorities[id]; return !there })
 	if d := cmp.Diff(before, now); d != "" {
 		return fmt.Errorf("not as before:\n%s", d)
 	}

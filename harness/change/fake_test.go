@@ -102,7 +102,10 @@ type fakeFaults struct {
 	ran  int // how many commands ran
 }
 
-var faultCommands = &config.FaultCommands{NodeDown: []string{"down", "{node}"}, NodeUp: []string{"up", "{node}"}, NodeSlow: []string{"slow", "{node}", "{speed}"}}
+var faultCommands = &config.FaultCommands{
+	NodeDown: []string{"down", "{node}"}, NodeUp: []string{"up", "{node}"},
+	NodeSlow: []string{"slow", "{node}", "{speed}"},
+}
 
 func (f *fakeFaults) run(_ context.Context, command []string) ([]byte, error) {
 	f.mu.Lock()
@@ -168,7 +171,8 @@ func (w *world) submit(ctx context.Context, h *Hold) error {
 		if _, err := w.yarn.Submit(yarntest.Job{Tags: job, Maps: make([][]string, 40)}); err != nil {
 			return err
 		}
-		if err := w.write(ctx, []string{"/heddle/trace/output/", "/heddle/hibench/1GiB/Wordcount/Output-", "/heddle/streaming/output-"}[i]+job+"/part", ""); err != nil {
+		if err := w.write(ctx, []string{"/heddle/trace/output/", "/heddle/hibench/1GiB/Wordcount/Output-", "/heddle/streaming/output-"}[i]+job+
+			"/part", ""); err != nil {
 			return err
 		}
 	}

@@ -19,7 +19,10 @@ func TestFaultyCalls(t *testing.T) {
 		"not available":          {Status: http.StatusServiceUnavailable},
 		"refused":                {Status: http.StatusBadRequest, Body: `{"RemoteException":{"exception":"BadRequestException","message":"no"}}`},
 	}
-	for _, path := range []string{"replace-node-to-labels", "/resource", "scheduler-conf", "remove-node-labels", "get-node-to-labels", "/nodes"} {
+	for _, path := range []string{
+		"replace-node-to-labels", "/resource", "scheduler-conf", "remove-node-labels", "get-node-to-labels",
+		"/nodes",
+	} {
 		for name, fault := range faults {
 			t.Run(path+" "+name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {

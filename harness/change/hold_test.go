@@ -136,7 +136,10 @@ func steer(t testing.TB, h *Hold, app string) {
 
 // longJob runs through every test, unlabelled.
 func (w *world) longJob(t testing.TB) string {
-	app := must(w.yarn.Submit(yarntest.Job{Priority: 3, Maps: [][]string{{"r2n1"}}, Run: func(string, int, int) (time.Duration, bool) { return time.Hour, false }}))
+	app := must(w.yarn.Submit(yarntest.Job{
+		Priority: 3, Maps: [][]string{{"r2n1"}},
+		Run: func(string, int, int) (time.Duration, bool) { return time.Hour, false },
+	}))
 	return app
 }
 

@@ -90,7 +90,15 @@ func TestHostileJournal(t *testing.T) {
 // FuzzHostileJournal restores by any journal: what does not carry the tag of one of
 // heddle's jobs stays.
 func FuzzHostileJournal(f *testing.F) {
-	for _, c := range []Change{{Kind: JobFolder, Name: "heddle-lab1-0123456789abcdef", Value: staging}, {Kind: Application, Name: "nightly"}, {Kind: CachePool, Name: "theirs"}, {Kind: NodeDown, Name: "r1n1"}, {Kind: Setting, Name: localityDelay, Value: "x"}, {Kind: AddedLabel, Name: "gpu"}, {Kind: NodeLabel, Name: node1}} {
+	for _, c := range []Change{
+		{Kind: JobFolder, Name: "heddle-lab1-0123456789abcdef", Value: staging},
+		{Kind: Application, Name: "nightly"},
+		{Kind: CachePool, Name: "theirs"},
+		{Kind: NodeDown, Name: "r1n1"},
+		{Kind: Setting, Name: localityDelay, Value: "x"},
+		{Kind: AddedLabel, Name: "gpu"},
+		{Kind: NodeLabel, Name: node1},
+	} {
 		f.Add(string(c.Kind), c.Name, c.Value)
 	}
 	f.Fuzz(func(t *testing.T, kind, name, value string) {

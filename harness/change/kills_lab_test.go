@@ -189,7 +189,8 @@ func TestKills(t *testing.T) {
 		}
 		took := time.Since(killed).Round(time.Second)
 		if diff := cmp.Diff(before, y.whole(t, to)); diff != "" {
-			t.Errorf("kill %d, %v after its start, with %v noted: not as before:\n%s\nthe harness said:\n%s", i+1, moment, journal.Changes, diff, said.String())
+			t.Errorf("kill %d, %v after its start, with %v noted: not as before:\n%s\nthe harness said:\n%s", i+1, moment, journal.Changes, diff,
+				said.String())
 			if out, err := y.heddle("restore"); err != nil {
 				t.Fatalf("a second restore: %v\n%s", err, out)
 			}
@@ -199,7 +200,8 @@ func TestKills(t *testing.T) {
 		} else if err == nil {
 			good++
 		}
-		t.Logf("kill %d after %v: %d noted, %d put back, %d as before, in %v; %d good so far", i+1, moment.Round(time.Millisecond), len(journal.Changes), len(r.Back), len(r.Same), took, good)
+		t.Logf("kill %d after %v: %d noted, %d put back, %d as before, in %v; %d good so far", i+1, moment.Round(time.Millisecond),
+			len(journal.Changes), len(r.Back), len(r.Same), took, good)
 	}
 	t.Logf("%d of %d as before; noted in all: %v", good, count, kinds)
 	if d := cmp.Diff(told, y.told(t)); d != "" {
@@ -276,7 +278,10 @@ func (y *yard) whole(t *testing.T, to *clients.Clients) (w whole) {
 		out, err := y.lab.Command(ctx, name, "tc", "qdisc", "show").CombinedOutput()
 		check(err)
 		w.Links[name] = string(out)
-		for _, limits := range []string{"/sys/fs/cgroup/cpu/heddle/*/" + name + "/cpu.cfs_quota_us", "/sys/fs/cgroup/heddle/*/" + name + "/cpu.max"} {
+		for _, limits := range []string{
+			"/sys/fs/cgroup/cpu/heddle/*/" + name + "/cpu.cfs_quota_us",
+			"/sys/fs/cgroup/heddle/*/" + name + "/cpu.max",
+		} {
 			found, err := filepath.Glob(strings.Replace(limits, "*", y.lab.Name, 1))
 			check(err)
 			for _, f := range found {

@@ -234,7 +234,8 @@ func TestLab(t *testing.T) {
 		labtest.Long(t)
 		kill := y.harness(t)
 		for range 2 {
-			dog := exec.Command(y.binary, "agent", "--watchdog", "--cluster", l.ClusterFile(), "--listen", "127.0.0.1:0", "--token-file", filepath.Join(t.TempDir(), "token"))
+			dog := exec.Command(y.binary, "agent", "--watchdog", "--cluster", l.ClusterFile(), "--listen", "127.0.0.1:0", "--token-file",
+				filepath.Join(t.TempDir(), "token"))
 			token := dog.Args[len(dog.Args)-1]
 			mustDo(t, os.WriteFile(token, []byte(strings.Repeat("ab", 32)+"\n"), 0o600))
 			var log bytes.Buffer
@@ -352,7 +353,8 @@ func (y *yard) restore(t *testing.T) Report {
 	}
 	var r Report
 	mustDo(t, json.Unmarshal(out, &r))
-	t.Logf("restored in %v: %d put back, %d as before, %d kept", time.Since(start).Round(time.Second/10), len(r.Back), len(r.Same), len(r.Kept))
+	t.Logf("restored in %v: %d put back, %d as before, %d kept", time.Since(start).Round(time.Second/10), len(r.Back), len(r.Same),
+		len(r.Kept))
 	return r
 }
 

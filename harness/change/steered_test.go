@@ -292,7 +292,10 @@ func TestHeldMastersStart(t *testing.T) {
 				mustDo(t, h.ReplaceLabels(t.Context(), all))
 				var apps []string
 				for _, number := range []string{"00", "01"} {
-					app := must(w.yarn.Submit(yarntest.Job{AMLabel: "a" + number, MapLabel: "m" + number, ReduceLabel: "r" + number, Maps: make([][]string, 6), Reduces: 1}))
+					app := must(w.yarn.Submit(yarntest.Job{
+						AMLabel: "a" + number, MapLabel: "m" + number, ReduceLabel: "r" + number,
+						Maps: make([][]string, 6), Reduces: 1,
+					}))
 					apps = append(apps, app)
 				}
 				h.die()

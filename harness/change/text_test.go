@@ -29,8 +29,13 @@ func TestText(t *testing.T) {
 		"show": func(b *strings.Builder) error {
 			return doc.WriteText(b, State{
 				Cluster: "blue", Hold: "void", Noted: everyKind[:2],
-				Lease:    &lease.Lease{Epoch: 7, Owner: owner, Since: at, Renewed: at.Add(time.Minute)},
-				Labels:   []Label{{"gpu", true, false, []string{"r1n2:45454"}}, {"idle", true, true, []string{"r1n1:45454"}}, {"m00", true, true, nil}, {"old", false, false, nil}},
+				Lease: &lease.Lease{Epoch: 7, Owner: owner, Since: at, Renewed: at.Add(time.Minute)},
+				Labels: []Label{
+					{"gpu", true, false, []string{"r1n2:45454"}},
+					{"idle", true, true, []string{"r1n1:45454"}},
+					{"m00", true, true, nil},
+					{"old", false, false, nil},
+				},
 				Nodes:    []Node{{"r1n1:45454", "/rack1", "RUNNING", "idle", 4096, 8}, {"r1n2:45454", "/rack1", "LOST", "", 0, 0}},
 				Warnings: []string{"the hold was not renewed in time"},
 			}.Doc(), false)

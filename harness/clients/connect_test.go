@@ -26,7 +26,10 @@ import (
 // no agent goes on without the agents' tokens.
 func TestBadFile(t *testing.T) {
 	good := func() config.Cluster {
-		return config.Cluster{Name: "blue", ResourceManagers: []string{"rm:8088"}, HistoryServer: "history:19888", NameNodes: []string{"nn:8020"}, User: "me"}
+		return config.Cluster{
+			Name: "blue", ResourceManagers: []string{"rm:8088"}, HistoryServer: "history:19888", NameNodes: []string{"nn:8020"},
+			User: "me",
+		}
 	}
 	for _, x := range []struct {
 		name   string
@@ -34,10 +37,16 @@ func TestBadFile(t *testing.T) {
 		file   bool // whether the error is one of the file
 		want   string
 	}{
-		{"keytab without principal", func(c *config.Cluster) { c.Kerberos = &config.Kerberos{Keytab: "a"} }, true, "keytab a: want a principal too"},
+		{
+			"keytab without principal", func(c *config.Cluster) { c.Kerberos = &config.Kerberos{Keytab: "a"} }, true,
+			"keytab a: want a principal too",
+		},
 		{"no ca", func(c *config.Cluster) { c.CA = "/nowhere/ca.pem" }, true, "ca: open /nowhere/ca.pem"},
 		{"ca without certificate", func(c *config.Cluster) { c.CA = "connect_test.go" }, true, "no PEM certificate in it"},
-		{"no ResourceManager", func(c *config.Cluster) { c.ResourceManagers = nil }, true, "cluster file of blue: yarn: no address of the ResourceManager"},
+		{
+			"no ResourceManager", func(c *config.Cluster) { c.ResourceManagers = nil }, true,
+			"cluster file of blue: yarn: no address of the ResourceManager",
+		},
 		{"history server", func(c *config.Cluster) { c.HistoryServer = "ftp://history" }, true, "cluster file of blue: yarn: address"},
 		{"NameNode", func(c *config.Cluster) { c.NameNodes = []string{"nn"} }, true, `cluster file of blue: hdfs: NameNode "nn"`},
 	} {
@@ -51,7 +60,8 @@ func TestBadFile(t *testing.T) {
 	c.Agents = []config.Agent{{Node: "n1", URL: "http://n1:9177", TokenFile: filepath.Join(t.TempDir(), "none")}}
 	to := errtest.Must(To(&c, Patience{}))
 	defer to.Close()
-	if _, err := to.Answers(t.Context()); !errors.Is(err, ErrBadFile) || !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "agent of n1") {
+	if _, err := to.Answers(t.Context()); !errors.Is(err, ErrBadFile) || !errors.Is(err, fs.ErrNotExist) ||
+		!strings.Contains(err.Error(), "agent of n1") {
 		t.Errorf("a token that is missing: %v", err)
 	}
 }
@@ -98,11 +108,23 @@ func TestOutlast(t *testing.T) {
 		fails   bool
 		says    string
 	}{
-		"works":             {masters: 2},
-		"ResourceManager":   {masters: 2, err: standby, ends: 30 * time.Second, took: 30 * time.Second, says: "waiting for an active ResourceManager, at most 2m0s"},
-		"NameNode":          {masters: 2, err: hdfs.ErrUnavailable, ends: 30 * time.Second, took: 30 * time.Second, says: "waiting for an active NameNode, at most 2m0s"},
-		"never":             {masters: 2, err: standby, ends: time.Hour, took: 2*time.Minute + time.Second, fails: true, says: "waiting for an active ResourceManager, at most 2m0s"},
-		"stopped":           {masters: 2, err: standby, ends: time.Hour, stopped: 5500 * time.Millisecond, took: 5500 * time.Millisecond, fails: true, says: "waiting for an active ResourceManager, at most 2m0s"},
+		"works": {masters: 2},
+		"ResourceManager": {
+			masters: 2, err: standby, ends: 30 * time.Second, took: 30 * time.Second,
+			says: "waiting for an active ResourceManager, at most 2m0s",
+		},
+		"NameNode": {
+			masters: 2, err: hdfs.ErrUnavailable, ends: 30 * time.Second, took: 30 * time.Second,
+			says: "waiting for an active NameNode, at most 2m0s",
+		},
+		"never": {
+			masters: 2, err: standby, ends: time.Hour, took: 2*time.Minute + time.Second, fails: true,
+			says: "waiting for an active ResourceManager, at most 2m0s",
+		},
+		"stopped": {
+			masters: 2, err: standby, ends: time.Hour, stopped: 5500 * time.Millisecond, took: 5500 * time.Millisecond,
+			fails: true, says: "waiting for an active ResourceManager, at most 2m0s",
+		},
 		"one that is alone": {masters: 1, err: standby, ends: time.Second, fails: true},
 		"none answers":      {masters: 2, err: yarnclient.ErrUnreachable, ends: time.Second, fails: true},
 		"another failure":   {masters: 2, err: fs.ErrPermission, ends: time.Second, fails: true},

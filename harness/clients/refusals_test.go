@@ -41,7 +41,8 @@ func TestRefusals(t *testing.T) {
 	away := errtest.Must(net.Listen("tcp", "127.0.0.1:0"))
 	away.Close()
 	conf := func(name, realm, kdc string) string {
-		return write(t, filepath.Join(dir, name), fmt.Sprintf("[libdefaults]\n default_realm = %s\n dns_lookup_kdc = false\n udp_preference_limit = 1\n[realms]\n %[1]s = {\n  kdc = %s\n }\n", realm, kdc), 0o600)
+		return write(t, filepath.Join(dir, name),
+			fmt.Sprintf("[libdefaults]\n default_realm = %s\n dns_lookup_kdc = false\n udp_preference_limit = 1\n[realms]\n %[1]s = {\n  kdc = %s\n }\n", realm, kdc), 0o600)
 	}
 	keytab := kdc.Keytab(t, "alice", "")
 	data := errtest.Must(os.ReadFile(keytab))
@@ -111,15 +112,24 @@ func TestRefusals(t *testing.T) {
 		{"missing ticket cache", with(config.Kerberos{TicketCache: filepath.Join(dir, "none")}), info, 0},
 		{"expired ticket", with(config.Kerberos{TicketCache: tickets("expired", "alice", time.Now().Add(-time.Minute))}), info, 0},
 		{"tickets of another user", with(config.Kerberos{Principal: "alice", TicketCache: tickets("bob", "bob", soon)}), info, 0},
-		{"tickets of another realm", with(config.Kerberos{Principal: "alice", Realm: "OTHER.REALM", TicketCache: tickets("alice", "alice", soon)}), info, 0},
+		{"tickets of another realm", with(config.Kerberos{
+			Principal: "alice", Realm: "OTHER.REALM",
+			TicketCache: tickets("alice", "alice", soon),
+		}), info, 0},
 		{"missing keytab", with(config.Kerberos{Principal: "alice", Keytab: filepath.Join(dir, "none.keytab")}), info, 0},
 		{"keytab that all can read", with(config.Kerberos{Principal: "alice", Keytab: open}), info, 0},
 		{"keytab of another user", with(config.Kerberos{Principal: "bob", Keytab: keytab}), info, 0},
 		{"old keytab", with(config.Kerberos{Principal: "bob", Keytab: kdc.Keytab(t, "bob", "an old password")}), info, 0},
 		{"unknown user", with(config.Kerberos{Principal: "carol", Keytab: kdc.Keytab(t, "carol", "")}), info, 0},
 		{"realm without a KDC", with(config.Kerberos{Principal: "alice@OTHER.REALM", Keytab: keytab}), info, 0},
-		{"KDC of another realm", with(config.Kerberos{Principal: "alice@OTHER.REALM", Keytab: keytab, Conf: conf("other.conf", "OTHER.REALM", kdc.Address)}), info, 0},
-		{"KDC away", with(config.Kerberos{Principal: "alice", Keytab: keytab, Conf: conf("away.conf", kdctest.Realm, away.Addr().String())}), info, 0},
+		{"KDC of another realm", with(config.Kerberos{
+			Principal: "alice@OTHER.REALM", Keytab: keytab,
+			Conf: conf("other.conf", "OTHER.REALM", kdc.Address),
+		}), info, 0},
+		{
+			"KDC away", with(config.Kerberos{Principal: "alice", Keytab: keytab, Conf: conf("away.conf", kdctest.Realm, away.Addr().String())}),
+			info, 0,
+		},
 		{"clock skew", alice, info, 37},
 		{"locked user", alice, info, 18},
 		{"host named otherwise than its principal", func(c *config.Cluster) {
@@ -150,10 +160,16 @@ func TestRefusals(t *testing.T) {
 			return c.RM.Submit(ctx, yarnclient.Submission{})
 		}, 0},
 		{"no right in HDFS", nameNode(hdfstest.Refuses("org.apache.hadoop.security.AccessControlException", permissionDenied)), stat, 0},
-		{"no right to act for another", nameNode(hdfstest.Refuses("org.apache.hadoop.security.authorize.AuthorizationException", proxyRefused)), stat, 0},
+		{
+			"no right to act for another", nameNode(hdfstest.Refuses("org.apache.hadoop.security.authorize.AuthorizationException", proxyRefused)),
+			stat, 0,
+		},
 	} {
 		kdc.Refuse.Store(x.refuse)
-		cluster := &config.Cluster{Name: "blue", User: "alice", ResourceManagers: []string{"http://127.0.0.1:9"}, HistoryServer: "http://127.0.0.1:9", NameNodes: []string{"127.0.0.1:9"}}
+		cluster := &config.Cluster{
+			Name: "blue", User: "alice", ResourceManagers: []string{"http://127.0.0.1:9"},
+			HistoryServer: "http://127.0.0.1:9", NameNodes: []string{"127.0.0.1:9"},
+		}
 		x.cluster(cluster)
 		c, err := To(cluster, Patience{Once: true, Call: time.Second, Request: 5 * time.Second})
 		if err == nil {
@@ -179,9 +195,18 @@ func TestRefusals(t *testing.T) {
 }
 
 var (
-	labelsRefused = answer{http.StatusUnauthorized, `{"RemoteException":{"exception":"AuthorizationException","message":"User alice not authorized for post to .../add-node-labels ","javaClassName":"org.apache.hadoop.security.authorize.AuthorizationException"}}`}
-	confRefused   = answer{http.StatusForbidden, `{"RemoteException":{"exception":"ForbiddenException","message":"java.lang.Exception: Only admins can carry out this operation.","javaClassName":"org.apache.hadoop.yarn.webapp.ForbiddenException"}}`}
-	queueRefused  = answer{http.StatusBadRequest, `{"RemoteException":{"exception":"BadRequestException","message":"java.lang.Exception: org.apache.hadoop.security.AccessControlException: User alice does not have permission to submit application_1795690603618_0005 to queue root.replay","javaClassName":"org.apache.hadoop.yarn.webapp.BadRequestException"}}`}
+	labelsRefused = answer{
+		http.StatusUnauthorized,
+		`{"RemoteException":{"exception":"AuthorizationException","message":"User alice not authorized for post to .../add-node-labels ","javaClassName":"org.apache.hadoop.security.authorize.AuthorizationException"}}`,
+	}
+	confRefused = answer{
+		http.StatusForbidden,
+		`{"RemoteException":{"exception":"ForbiddenException","message":"java.lang.Exception: Only admins can carry out this operation.","javaClassName":"org.apache.hadoop.yarn.webapp.ForbiddenException"}}`,
+	}
+	queueRefused = answer{
+		http.StatusBadRequest,
+		`{"RemoteException":{"exception":"BadRequestException","message":"java.lang.Exception: org.apache.hadoop.security.AccessControlException: User alice does not have permission to submit application_1795690603618_0005 to queue root.replay","javaClassName":"org.apache.hadoop.yarn.webapp.BadRequestException"}}`,
+	}
 )
 
 const (
@@ -218,27 +243,29 @@ func authority(t *testing.T) (ca string, issue func(ends time.Time, hosts ...str
 	t.Helper()
 	key := errtest.Must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	of := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority"}, NotBefore: time.Now().Add(-48 * time.Hour), NotAfter: time.Now().Add(48 * time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority"}, NotBefore: time.Now().Add(-48 * time.Hour),
+		NotAfter: time.Now().Add(48 * time.Hour),
+		IsCA:     true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	}
 	make := func(c *x509.Certificate) []byte {
 		data := errtest.Must(x509.CreateCertificate(rand.Reader, c, of, key.Public(), key))
 		return data
 	}
-	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: make(of)})), func(ends time.Time, hosts ...string) tls.Certificate {
-		c := &x509.Certificate{
-			SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "node"}, NotBefore: ends.Add(-24 * time.Hour), NotAfter: ends,
-			KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-		}
-		for _, h := range hosts {
-			if ip := net.ParseIP(h); ip != nil {
-				c.IPAddresses = append(c.IPAddresses, ip)
-			} else {
-				c.DNSNames = append(c.DNSNames, h)
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: make(of)})),
+		func(ends time.Time, hosts ...string) tls.Certificate {
+			c := &x509.Certificate{
+				SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "node"}, NotBefore: ends.Add(-24 * time.Hour), NotAfter: ends,
+				KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 			}
+			for _, h := range hosts {
+				if ip := net.ParseIP(h); ip != nil {
+					c.IPAddresses = append(c.IPAddresses, ip)
+				} else {
+					c.DNSNames = append(c.DNSNames, h)
+				}
+			}
+			return tls.Certificate{Certificate: [][]byte{make(c)}, PrivateKey: key}
 		}
-		return tls.Certificate{Certificate: [][]byte{make(c)}, PrivateKey: key}
-	}
 }
 
 var mustDo = errtest.None

@@ -25,13 +25,15 @@ import (
 // TestSecrets: no key, ticket, cookie or token gets into an error or a log, also if a
 // daemon sends back all that it was sent.
 func TestSecrets(t *testing.T) {
-	const password, cookie, token, key = "the-known-password", "u=alice&p=alice&t=kerberos&s=KNOWNCOOKIE=", "S05PV04gVE9LRU4", "KNOWN KEY OF THE MASTER"
+	const password, cookie, token, key = "the-known-password", "u=alice&p=alice&t=kerberos&s=KNOWNCOOKIE=", "S05PV04gVE9LRU4",
+		"KNOWN KEY OF THE MASTER"
 	kdc := kdctest.Start(t, "alice", "HTTP/127.0.0.1")
 	right, wrong := kdc.Keytab(t, "alice", ""), kdc.Keytab(t, "bob", password)
 	kdc.WantsProof.Store(true)
 	var mu sync.Mutex
 	secrets := map[string]string{
-		"password": password, "token": token, "key": key, "key as sent": base64.RawURLEncoding.EncodeToString([]byte(key)), "cookie": "KNOWNCOOKIE",
+		"password": password, "token": token, "key": key, "key as sent": base64.RawURLEncoding.EncodeToString([]byte(key)),
+		"cookie": "KNOWNCOOKIE",
 	}
 	for i, path := range []string{right, wrong} {
 		data := errtest.Must(os.ReadFile(path))
@@ -82,7 +84,8 @@ func TestSecrets(t *testing.T) {
 		{echo(500, "text/plain", plain), wrong, "alice"},
 	} {
 		c := errtest.Must(To(&config.Cluster{
-			Name: "blue", User: "alice", ResourceManagers: []string{x.url}, HistoryServer: x.url, NameNodes: []string{"127.0.0.1:9"}, Security: config.SecurityKerberos,
+			Name: "blue", User: "alice", ResourceManagers: []string{x.url}, HistoryServer: x.url, NameNodes: []string{"127.0.0.1:9"},
+			Security: config.SecurityKerberos,
 			Kerberos: &config.Kerberos{Conf: kdc.Conf, Principal: x.principal, Keytab: x.keytab, NameNode: "nn/_HOST"},
 		}, Patience{Once: true, Call: time.Second}))
 		for range 2 { // with a ticket, and with a cookie
@@ -92,7 +95,10 @@ func TestSecrets(t *testing.T) {
 				func(ctx context.Context) error { _, err := c.RM.AM("application_1_0001").Job(ctx); return err },
 				func(ctx context.Context) error { _, err := c.HDFS.Stat(ctx, "/"); return err },
 				func(ctx context.Context) error {
-					return c.RM.Submit(ctx, yarnclient.Submission{ID: "application_1_0001", Command: "true", Tokens: map[string]string{"a": token}, Secrets: map[string][]byte{"k": []byte(key)}})
+					return c.RM.Submit(ctx, yarnclient.Submission{
+						ID: "application_1_0001", Command: "true", Tokens: map[string]string{"a": token},
+						Secrets: map[string][]byte{"k": []byte(key)},
+					})
 				},
 			} {
 				said += fmt.Sprintf("%v\n%+v\n", ask(t.Context()), c.Config)

@@ -18,10 +18,17 @@ func BenchmarkRuns(b *testing.B) {
 		for _, workload := range []string{"sort", "join"} {
 			for i := range 10 {
 				model := fmt.Sprintf("delay-nodeSkips=%d", i)
-				jobs := measure.JobClass{Jobs: 20, Succeeded: 20, CompletionMs: measure.Distribution{Count: 20, Mean: float64(repeat), P50: 1.23456789, P90: 1.98765}, Fairness: 0.987654321}
+				jobs := measure.JobClass{Jobs: 20, Succeeded: 20, CompletionMs: measure.Distribution{
+					Count: 20, Mean: float64(repeat),
+					P50: 1.23456789, P90: 1.98765,
+				}, Fairness: 0.987654321}
 				f := &measure.Figures{
-					Jobs: 20, Maps: 400, Locality: measure.Locality{Cache: repeat, Node: 400 - repeat}, AllJobs: jobs, Classes: []measure.JobClass{jobs, jobs},
-					Phases:     []measure.Phase{{Name: measure.WholeMap, Count: 400, MeanMs: 1234.5678}, {Name: measure.WholeReduce, Count: 40, MeanMs: 1234.5678}},
+					Jobs: 20, Maps: 400, Locality: measure.Locality{Cache: repeat, Node: 400 - repeat}, AllJobs: jobs,
+					Classes: []measure.JobClass{jobs, jobs},
+					Phases: []measure.Phase{
+						{Name: measure.WholeMap, Count: 400, MeanMs: 1234.5678},
+						{Name: measure.WholeReduce, Count: 40, MeanMs: 1234.5678},
+					},
 					MakespanMs: float64(60_000 + 100*(repeat*7%31) + 50*i), ScheduleDigest: fmt.Sprintf("%s%d-%d", workload, repeat, i),
 				}
 				list = append(list, results.Trial{

@@ -23,8 +23,11 @@ func TestUnlikeClusters(t *testing.T) {
 		a, b made
 		want string // in the warning; "" for runs that are alike
 	}{
-		"alike":                   {simulated(base), simulated(base), ""},
-		"a slower disk":           {simulated(base), simulated(slow), " ran on unlike clusters, so they are kept apart: rates.disk (80MB/s, 8MB/s)"},
+		"alike": {simulated(base), simulated(base), ""},
+		"a slower disk": {
+			simulated(base), simulated(slow),
+			" ran on unlike clusters, so they are kept apart: rates.disk (80MB/s, 8MB/s)",
+		},
 		"a key of one alone":      {simulated(base), simulated(map[string]string{"machines.nodes": "4"}), "rates.disk (80MB/s, none)"},
 		"one did not record it":   {simulated(base), simulated(nil), "one of them did not record its cluster"},
 		"neither recorded it":     {simulated(nil), simulated(nil), ""},

@@ -110,7 +110,10 @@ func (m made) in(t *testing.T, dir string) string {
 			}
 		}
 	}
-	run, err := runs.Create(filepath.Dir(dir), filepath.Base(dir), runs.Manifest{Trials: plan, World: m.world, Cluster: m.cluster, Clusters: m.clusters})
+	run, err := runs.Create(filepath.Dir(dir), filepath.Base(dir), runs.Manifest{
+		Trials: plan, World: m.world, Cluster: m.cluster,
+		Clusters: m.clusters,
+	})
 	mustDo(t, err)
 	defer run.Close()
 	if m.file != "" {
@@ -132,7 +135,8 @@ func (m made) in(t *testing.T, dir string) string {
 		if m.mapCPU != nil {
 			counters.CPUMs = int64(1000 * m.mapCPU(p.repeat, p.workload, p.model))
 		}
-		mustDo(t, tracefile.WriteFile(filepath.Join(active.Dir, "trace.heddle"), traces.Header{Format: traces.FormatVersion, Model: p.model}, append(events(traces.Node(filepath.Base(dir)), seconds, cached, counters), m.decisions(p.repeat, p.model)...)))
+		mustDo(t, tracefile.WriteFile(filepath.Join(active.Dir, "trace.heddle"), traces.Header{Format: traces.FormatVersion, Model: p.model},
+			append(events(traces.Node(filepath.Base(dir)), seconds, cached, counters), m.decisions(p.repeat, p.model)...)))
 		ms := int64(seconds * 1000)
 		result := results.Trial{
 			Name: p.name, Workload: p.workload, Model: p.model, Repeat: p.repeat, MakespanMs: ms,
@@ -170,8 +174,14 @@ func (m made) decisions(repeat int, model string) []traces.Event {
 	for i := range 10 {
 		task.Index = int32(i)
 		at, branch := traces.Time(i)*1e9, []string{"node", "node", "rack", "any", "rerun"}[i%5]
-		list = append(list, &traces.Decision{T: at, ID: int64(i + 1), Job: task.Job, What: task.Kind, Node: "r1n1", TaskIndex: -1, BindIndex: int32(i), BindBranch: branch})
-		end := &traces.Actuation{T: at + 1e8, Decision: int64(i + 1), AskedAt: at, GrantedAt: at + traces.Time(10+i+repeat)*1e6, Outcome: "honoured", Bound: traces.Attempt{Task: task}}
+		list = append(list, &traces.Decision{
+			T: at, ID: int64(i + 1), Job: task.Job, What: task.Kind, Node: "r1n1", TaskIndex: -1,
+			BindIndex: int32(i), BindBranch: branch,
+		})
+		end := &traces.Actuation{
+			T: at + 1e8, Decision: int64(i + 1), AskedAt: at, GrantedAt: at + traces.Time(10+i+repeat)*1e6,
+			Outcome: "honoured", Bound: traces.Attempt{Task: task},
+		}
 		switch {
 		case m.unused[repeat] && i == 2:
 			end.Outcome, end.Cause, end.Bound = "unused", "no task ran in the container", traces.Attempt{}
@@ -253,8 +263,11 @@ var cases = map[string]struct {
 	"slow-processors": {runs: []made{of("wordcount", 6, "acl 1 fifo 1.3 yarn 1.2").with(func(m *made) {
 		m.mapCPU = steady(map[string]float64{"yarn": 0.05, "fifo": 0.055, "acl": 0.05})
 	})}, options: makespan},
-	"two-runs": {runs: []made{of("sort", 6, "yarn 1.2"), of("sort", 6, "acl 1")}, options: Options{Metrics: []string{"makespan", "nodeLocal"}}},
-	"pooled":   {runs: []made{of("sort", 3, "acl 1 yarn 1.2"), of("sort", 4, "acl 1 delay 1.1 yarn 1.25")}, options: makespan},
+	"two-runs": {
+		runs:    []made{of("sort", 6, "yarn 1.2"), of("sort", 6, "acl 1")},
+		options: Options{Metrics: []string{"makespan", "nodeLocal"}},
+	},
+	"pooled": {runs: []made{of("sort", 3, "acl 1 yarn 1.2"), of("sort", 4, "acl 1 delay 1.1 yarn 1.25")}, options: makespan},
 	// Virtual time: what drifts by chance says nothing of a cluster, decisions
 	// that cannot fail nothing of steering, and no block is cached.
 	"simulated": {runs: []made{of("sort", 12, "acl 0 fifo 0 yarn 0").with(func(m *made) {
@@ -474,7 +487,10 @@ func TestRefused(t *testing.T) {
 // has no other word for it.
 func TestIntervalOfNothing(t *testing.T) {
 	inf, nan := math.Inf(1), math.NaN()
-	for i, want := range map[Interval]string{{1, 2}: "[1,2]", {2, 2}: "[2,2]", {-inf, inf}: "null", {0, inf}: "null", {-inf, 0}: "null", {inf, inf}: "null", {nan, nan}: "null", {nan, 1}: "null", {0, nan}: "null"} {
+	for i, want := range map[Interval]string{
+		{1, 2}: "[1,2]", {2, 2}: "[2,2]", {-inf, inf}: "null", {0, inf}: "null", {-inf, 0}: "null",
+		{inf, inf}: "null", {nan, nan}: "null", {nan, 1}: "null", {0, nan}: "null",
+	} {
 		if text, err := json.Marshal(i); string(text) != want || err != nil {
 			t.Errorf("%v is %s, %v; want %s", i, text, err, want)
 		}
@@ -487,7 +503,10 @@ func TestManyModels(t *testing.T) {
 	var list []results.Trial
 	for i := range 1500 {
 		model := fmt.Sprintf("m%d", i)
-		list = append(list, results.Trial{Name: config.TrialName(1, "w", model), Workload: "w", Model: model, Repeat: 1, MakespanMs: 1000, Figures: &measure.Figures{}})
+		list = append(list, results.Trial{
+			Name: config.TrialName(1, "w", model), Workload: "w", Model: model, Repeat: 1, MakespanMs: 1000,
+			Figures: &measure.Figures{},
+		})
 	}
 	run := must(results.Keep(t.TempDir(), "many", "", runs.Manifest{World: runs.WorldSimulated}, list))
 	errtest.Has(t, errtest.Of(Runs([]string{run.Dir}, Options{})), "--where")

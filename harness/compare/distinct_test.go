@@ -18,7 +18,8 @@ import (
 func TestEqualSchedules(t *testing.T) {
 	speed := map[string]float64{"yarn": 62.5, "fifo": 60.6, "delay": 61}
 	same := made{
-		workloads: []string{"wordcount", "sort"}, models: []string{"yarn", "fifo", "delay"}, repeats: 6, steered: true, world: runs.WorldSimulated,
+		workloads: []string{"wordcount", "sort"}, models: []string{"yarn", "fifo", "delay"}, repeats: 6, steered: true,
+		world: runs.WorldSimulated,
 		seconds: func(repeat int, workload, model string) float64 {
 			if model == "delay" {
 				return speed[model] + float64(repeat)/10
@@ -79,7 +80,8 @@ func TestCopiedRun(t *testing.T) {
 		})
 	}
 	root := t.TempDir()
-	first, again, other := of(0).in(t, filepath.Join(root, "a", "run")), of(0).in(t, filepath.Join(root, "b", "run")), of(10).in(t, filepath.Join(root, "c", "run"))
+	first, again, other := of(0).in(t, filepath.Join(root, "a", "run")), of(0).in(t, filepath.Join(root, "b", "run")),
+		of(10).in(t, filepath.Join(root, "c", "run"))
 	for _, c := range []struct {
 		dirs []string
 		want int
@@ -98,7 +100,8 @@ func TestManyMisses(t *testing.T) {
 		r := Report{Tables: []Table{{}}, Steering: []Steering{{Model: "fifo", Misses: make([]Miss, n)}}}
 		var out strings.Builder
 		mustDo(t, doc.WriteText(&out, r.Doc(), false))
-		if lines := strings.Count(out.String(), "\n- : decision 0"); lines != mostMissesAsText || !strings.Contains(out.String(), want) || strings.Contains(out.String(), "more; --json") != (want != "") {
+		if lines := strings.Count(out.String(), "\n- : decision 0"); lines != mostMissesAsText || !strings.Contains(out.String(), want) ||
+			strings.Contains(out.String(), "more; --json") != (want != "") {
 			t.Errorf("%d decisions: %d lines\n%s", n, lines, out.String())
 		}
 	}

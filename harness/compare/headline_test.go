@@ -28,7 +28,10 @@ func headlined(diff float64, ci Interval, p float64) *Report {
 
 // with adds a pair, whose difference is shown if p is small.
 func (r *Report) with(a, b string, diff, p float64) *Report {
-	r.Pairs = append(r.Pairs, Pair{A: a, B: b, DiffPct: Number(diff), CI95Pct: Interval{diff - 1, diff + 1}, P: Number(p), Paired: true, Runs: 6})
+	r.Pairs = append(r.Pairs, Pair{
+		A: a, B: b, DiffPct: Number(diff), CI95Pct: Interval{diff - 1, diff + 1}, P: Number(p), Paired: true,
+		Runs: 6,
+	})
 	return r
 }
 
@@ -62,9 +65,21 @@ func TestHeadlineRecorded(t *testing.T) {
 		want    string
 		warning string
 	}{
-		"a killed job in the trace": {[]trial{jobs("recorded", 4, 1), jobs("yarn", 3, 0), jobs("yarn", 3, 0), jobs("fifo", 3, 0)}, "", "; if these are not the same jobs"},
-		"fewer in the trace":        {[]trial{jobs("recorded", 4, 2), jobs("yarn", 3, 0), jobs("fifo", 3, 0)}, inTrace, "; the trace's times are not of the same jobs"},
-		"fewer under a model":       {[]trial{jobs("recorded", 4, 1), jobs("yarn", 3, 0), jobs("fifo", 3, 1)}, inModels, "; the models' times are not of the same jobs"},
+		"a killed job in the trace": {
+			[]trial{jobs("recorded", 4, 1), jobs("yarn", 3, 0), jobs("yarn", 3, 0), jobs("fifo", 3, 0)},
+			"",
+			"; if these are not the same jobs",
+		},
+		"fewer in the trace": {
+			[]trial{jobs("recorded", 4, 2), jobs("yarn", 3, 0), jobs("fifo", 3, 0)},
+			inTrace,
+			"; the trace's times are not of the same jobs",
+		},
+		"fewer under a model": {
+			[]trial{jobs("recorded", 4, 1), jobs("yarn", 3, 0), jobs("fifo", 3, 1)},
+			inModels,
+			"; the models' times are not of the same jobs",
+		},
 	} {
 		r := headlined(0, Interval{}, 1)
 		r.Models = append(r.Models, Model{Model: "recorded", Runs: 1, Mean: 428, FailedJobs: 1})
@@ -115,7 +130,8 @@ func TestMadeUp(t *testing.T) {
 	} {
 		recorded := of(traces.Measured, x.was...)
 		recorded.model, recorded.simulated = config.ModelRecorded, false
-		if got := madeUpWarning([]trial{recorded, of(traces.Simulated, "durations", "schedule")}); len(got) != 1 || !strings.HasPrefix(got[0], x.want) {
+		if got := madeUpWarning([]trial{recorded, of(traces.Simulated, "durations", "schedule")}); len(got) != 1 ||
+			!strings.HasPrefix(got[0], x.want) {
 			t.Errorf("of a trace in which %q were made up the warnings are %q, want %q", x.was, got, x.want)
 		}
 	}
@@ -124,7 +140,10 @@ func TestMadeUp(t *testing.T) {
 // TestOtherwise counts all decisions that came out otherwise, also where a trial keeps
 // only the first of them.
 func TestOtherwise(t *testing.T) {
-	s := Steering{Decisions: 100, Honoured: 90, Branches: []measure.Branch{{Branch: "node", Maps: 50, Predicted: 45}, {Branch: "rack", Maps: 20, Predicted: 5}}, Misses: make([]Miss, 3)}
+	s := Steering{Decisions: 100, Honoured: 90, Branches: []measure.Branch{
+		{Branch: "node", Maps: 50, Predicted: 45},
+		{Branch: "rack", Maps: 20, Predicted: 5},
+	}, Misses: make([]Miss, 3)}
 	r := &Report{Steering: []Steering{s}}
 	var text strings.Builder
 	mustDo(t, doc.WriteText(&text, r.SteeringDoc(), false))
@@ -151,7 +170,10 @@ func TestPlaces(t *testing.T) {
 // TestHeldUp: a model that is slower since reduces held its slots is not just called slower.
 func TestHeldUp(t *testing.T) {
 	r := headlined(-59.7, Interval{-60, -59}, 0.001)
-	r.trials = []trial{{model: "yarn", figures: []*measure.Figures{{StarvedMs: 316_000}, {}}}, {model: "delay", figures: []*measure.Figures{{}}}}
+	r.trials = []trial{
+		{model: "yarn", figures: []*measure.Figures{{StarvedMs: 316_000}, {}}},
+		{model: "delay", figures: []*measure.Figures{{}}},
+	}
 	const want = " yarn lost 158.0 s by reduces that held all slots (mean; at most 316.0 s), which is part of the difference."
 	if got := r.Headline(); !strings.Contains(got, "delay is faster than yarn by 59.7 %") || !strings.Contains(got, want) {
 		t.Errorf("it says %q, want %q", got, want)

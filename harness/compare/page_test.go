@@ -19,16 +19,29 @@ func TestHeadline(t *testing.T) {
 		want []string
 	}{
 		"shown": {of("wordcount", 6, "fifo 0.8 yarn 1"), []string{
-			"fifo is faster than yarn by 20.0 % (95 % interval -2", " %), shown with 6 repeats: ", " s against ", ". Measured on a cluster (12 trials).",
+			"fifo is faster than yarn by 20.0 % (95 % interval -2", " %), shown with 6 repeats: ", " s against ",
+			". Measured on a cluster (12 trials).",
 		}},
-		"the cluster's own scheduler is best": {of("wordcount", 6, "delay 1.3 yarn 1"), []string{"delay is slower than yarn by 30.4 % (95 % interval +"}},
+		"the cluster's own scheduler is best": {
+			of("wordcount", 6, "delay 1.3 yarn 1"),
+			[]string{"delay is slower than yarn by 30.4 % (95 % interval +"},
+		},
 		"of three": {of("wordcount", 6, "acl 0.9 delay 0.799 fifo 0.8 yarn 1"), []string{
 			"fifo is faster than yarn", " s under delay, ", " s under acl). It differs from acl too. The trials cannot tell it from delay.",
 		}},
-		"none shown": {of("wordcount", 6, "delay 0.999 yarn 1"), []string{"Cannot tell with 6 repeats which model has the lower mean job completion time: "}},
-		"one model":  {of("wordcount", 6, "yarn 1"), []string{"Under yarn the mean job completion time is ", "; there is no other model"}},
-		"one repeat": {of("wordcount", 1, "fifo 0.8 yarn 1"), []string{"Cannot tell with 1 repeat which model has the lower mean job completion time: ", " s under yarn. Measured"}},
-		"simulated":  {of("wordcount", 6, "fifo 0.8 yarn 1").with(func(m *made) { m.world = runs.WorldSimulated }), []string{"Simulated (12 trials): no cluster was measured."}},
+		"none shown": {
+			of("wordcount", 6, "delay 0.999 yarn 1"),
+			[]string{"Cannot tell with 6 repeats which model has the lower mean job completion time: "},
+		},
+		"one model": {of("wordcount", 6, "yarn 1"), []string{"Under yarn the mean job completion time is ", "; there is no other model"}},
+		"one repeat": {
+			of("wordcount", 1, "fifo 0.8 yarn 1"),
+			[]string{"Cannot tell with 1 repeat which model has the lower mean job completion time: ", " s under yarn. Measured"},
+		},
+		"simulated": {
+			of("wordcount", 6, "fifo 0.8 yarn 1").with(func(m *made) { m.world = runs.WorldSimulated }),
+			[]string{"Simulated (12 trials): no cluster was measured."},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

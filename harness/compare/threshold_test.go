@@ -51,7 +51,8 @@ func TestThresholds(t *testing.T) {
 		{"failedJobs", "fifo < yarn + 1", 6, Met, "fifo - yarn"},
 		{"failedJobs", "fifo < 1", 6, Met, "fifo"},
 	} {
-		text := "workloads: [{name: sort, profile: tiny}]\nactuator: labels\nmodels: [yarn, fifo, acl]\nthresholds: {" + c.metric + ": [\"" + c.text + "\"]}"
+		text := "workloads: [{name: sort, profile: tiny}]\nactuator: labels\nmodels: [yarn, fifo, acl]\nthresholds: {" + c.metric + ": [\"" +
+			c.text + "\"]}"
 		e, err := config.ParseExperiment("e.yaml", []byte(text))
 		if err != nil {
 			t.Errorf("%s: %v", c.text, err)

@@ -48,7 +48,10 @@ func TestTimetables(t *testing.T) {
 		// 3 containers of 600 MiB a worker, 12 in all. A half of them is 6: one each, and one more for the first two.
 		{"{container: 600MiB, steps: [{at: 2s, left: 0.5}]}", "2 a 1200/3, 2 b 1200/3, 2 c 600/2, 2 d 600/2"},
 		// 0.45 of 12 is 5.4, so 5. A worker with all of its share keeps all of its memory.
-		{"{container: 600MiB, steps: [{at: 2s, left: 0.45}, {at: 4s, rack: rack1, left: 1}]}", "2 a 1200/3, 2 b 600/2, 2 c 600/2, 2 d 600/2, 4 a 2000/4, 4 b 2000/4, 4 c 1200/3"},
+		{
+			"{container: 600MiB, steps: [{at: 2s, left: 0.45}, {at: 4s, rack: rack1, left: 1}]}",
+			"2 a 1200/3, 2 b 600/2, 2 c 600/2, 2 d 600/2, 4 a 2000/4, 4 b 2000/4, 4 c 1200/3",
+		},
 		// Each repetition begins with what workers had first.
 		{"{every: 60s, steps: [{at: 20s, node: a, left: 0.5}, {at: 40s, node: a, left: 1}]}", "0 a 2000/4, 20 a 1000/2, 40 a 2000/4, every 60"},
 		{"{every: 60s, steps: [{at: 20s, node: a, left: 0.5}]}", "0 a 2000/4, 20 a 1000/2, every 60"},

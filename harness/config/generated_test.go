@@ -32,7 +32,8 @@ func oneJob(name string) generate.Workload {
 func TestGenerated(t *testing.T) {
 	register(t, oneJob("my-jobs"))
 	e := must(ParseExperiment("e.yaml", []byte("workloads: [{name: my-jobs, params: {n: [1, 2]}, scale: 2, queues: {'*': q}}]\n")))
-	if len(e.Workloads) != 2 || e.Workloads[1].Label != "my-jobs-n=2" || e.Workloads[1].Params["n"] != "2" || !e.Workloads[1].CountsFailures() {
+	if len(e.Workloads) != 2 || e.Workloads[1].Label != "my-jobs-n=2" || e.Workloads[1].Params["n"] != "2" ||
+		!e.Workloads[1].CountsFailures() {
 		t.Errorf("workloads %+v", e.Workloads)
 	}
 	for text, says := range map[string]string{

@@ -18,7 +18,10 @@ func TestGrids(t *testing.T) {
 	}{
 		{
 			name: "parameters of a model", models: `[yarn, {model: delay, params: {nodeSkips: [0, 9], rackSkips: 3}}, fifo]`,
-			want: []string{"yarn map[]", "delay-nodeSkips=0 map[nodeSkips:0 rackSkips:3]", "delay-nodeSkips=9 map[nodeSkips:9 rackSkips:3]", "fifo map[]"},
+			want: []string{
+				"yarn map[]", "delay-nodeSkips=0 map[nodeSkips:0 rackSkips:3]", "delay-nodeSkips=9 map[nodeSkips:9 rackSkips:3]",
+				"fifo map[]",
+			},
 		},
 		{
 			name: "the last list varies fastest", models: `[{label: d, model: delay, params: {nodeSkips: [0, -1], rackSkips: [3, 4]}}]`,
@@ -48,8 +51,9 @@ func TestGrids(t *testing.T) {
 			want: []string{"mon-speed=1 0", "mon-speed=2 0", "tue-speed=1 0", "tue-speed=2 0"},
 		},
 		{
-			name: "settings by the ends of their names", workloads: `[{name: sort, size: 8MiB, settings: {mapreduce.job.reduce.slowstart.completedmaps: [0.05, 1.0]}}]`,
-			want: []string{"sort-completedmaps=0.05 8388608", "sort-completedmaps=1.0 8388608"},
+			name:      "settings by the ends of their names",
+			workloads: `[{name: sort, size: 8MiB, settings: {mapreduce.job.reduce.slowstart.completedmaps: [0.05, 1.0]}}]`,
+			want:      []string{"sort-completedmaps=0.05 8388608", "sort-completedmaps=1.0 8388608"},
 		},
 		{
 			name: "characters that labels cannot have", workloads: `[{name: sort, size: [8 MiB, "9.5MiB"]}]`,
@@ -88,7 +92,8 @@ func TestGridIsItsPoints(t *testing.T) {
 		}
 		maps, reduces, slow := values("maps", 1), values("reduces", 1), values("slow", 0)
 		list := func(values []int) string { return strings.ReplaceAll(fmt.Sprint(values), " ", ", ") }
-		grid := fmt.Sprintf("workloads: [{name: sort, profile: small, maps: %s, settings: {a.slow: %s}, reduces: %s}]", list(maps), list(slow), list(reduces))
+		grid := fmt.Sprintf("workloads: [{name: sort, profile: small, maps: %s, settings: {a.slow: %s}, reduces: %s}]", list(maps), list(slow),
+			list(reduces))
 		points := "workloads:\n"
 		for _, m := range maps {
 			for _, s := range slow {

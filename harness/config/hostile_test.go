@@ -34,30 +34,49 @@ func hostile(n int) map[string]string {
 	return map[string]string{
 		"lists open": fill("["), "lists closed": strings.Repeat("[", n/2) + strings.Repeat("]", n/2), "mappings open": fill("{"),
 		"mappings in keys": fill("{a: "), "items in items": fill("- "), "keys in keys": fill("? "), "items and keys": fill("- ? "),
-		"values in values": fill("a: "), "indented keys": indentedKeys.String(), "indented items": indentedItems.String(), "flow keys open": "[" + fill("? "),
-		"tags": fill("!!x "), "tags joined": fill("!!x"), "bangs": fill("! "), "tagged items": fill("- !!a\n"), "anchors": fill("&a "), "anchored items": fill("- &a b\n"),
-		"aliases": fill("*a "), "alias items": "x: &a 1\ny:\n" + fill("- *a\n"), "aliases of aliases": laughs, "merges": fill("<<: *a\n"),
-		"quote open": `"` + fill("x"), "single quote open": "'" + fill("x"), "escapes": `"` + fill(`\u0041`) + `"`, "lines in quotes": `"` + fill("\n") + `"`, "quoted lines": fill("\"a\"\n"),
-		"literal": "name: |\n" + fill(" x\n"), "folded": "name: >\n" + fill(" x\n"), "literals": fill("|\n"), "directives": fill("%a\n"), "percents": fill("%"),
-		"documents": fill("---\n"), "documents with content": fill("--- a\n"), "document ends": fill("...\n"), "a document with documents": "repeats: 1\n" + fill("--- a\n"),
-		"grid": "workloads: [{name: sort, size: [" + fill("9MiB,") + "]}]", "grid of all sizes": "workloads: [{name: sort, size: [" + numbered("%dMiB,") + "]}]",
-		"grid of many lists": "models: [{model: fifo, params: {" + numbered("p%d: [1, 2], ") + "}}]", "grids": "models:\n" + numbered("- {label: m%d, model: [fifo, fair]}\n"),
-		"grid of many keys": "workloads: [{name: sort, size: [1MiB, 2MiB, 3MiB, 4MiB], maps: [1, 2, 3, 4], reduces: [1, 2, 3, 4], settings: {" + numbered("p%d: 1, ") + "}}]",
-		"tabs":              fill("\t"), "spaces": fill(" "), "empty lines": fill("\n"), "CR": fill("\r"), "keys ended by CR": fill("a: 1\r"), "CRLF": fill("\r\n"), "NUL": fill("\x00"),
-		"no UTF-8": fill("\xff"), "byte order marks": fill("\ufeff"), "comments": fill("#x\n"), "comments inside": "repeats: 1\n" + fill("  #x\n"), "reserved": fill("@"),
-		"plain": "name: " + fill("x"), "plain words": "name: " + fill("x "), "plain lines": "name: x\n" + fill("  x\n"), "long key": fill("x") + ": 1",
+		"values in values": fill("a: "), "indented keys": indentedKeys.String(), "indented items": indentedItems.String(),
+		"flow keys open": "[" + fill("? "),
+		"tags":           fill("!!x "), "tags joined": fill("!!x"), "bangs": fill("! "), "tagged items": fill("- !!a\n"), "anchors": fill("&a "),
+		"anchored items": fill("- &a b\n"),
+		"aliases":        fill("*a "), "alias items": "x: &a 1\ny:\n" + fill("- *a\n"), "aliases of aliases": laughs, "merges": fill("<<: *a\n"),
+		"quote open": `"` + fill("x"), "single quote open": "'" + fill("x"), "escapes": `"` + fill(`\u0041`) + `"`,
+		"lines in quotes": `"` + fill("\n") + `"`, "quoted lines": fill("\"a\"\n"),
+		"literal": "name: |\n" + fill(" x\n"), "folded": "name: >\n" + fill(" x\n"), "literals": fill("|\n"), "directives": fill("%a\n"),
+		"percents":  fill("%"),
+		"documents": fill("---\n"), "documents with content": fill("--- a\n"), "document ends": fill("...\n"),
+		"a document with documents": "repeats: 1\n" + fill("--- a\n"),
+		"grid":                      "workloads: [{name: sort, size: [" + fill("9MiB,") + "]}]",
+		"grid of all sizes":         "workloads: [{name: sort, size: [" + numbered("%dMiB,") + "]}]",
+		"grid of many lists":        "models: [{model: fifo, params: {" + numbered("p%d: [1, 2], ") + "}}]",
+		"grids":                     "models:\n" + numbered("- {label: m%d, model: [fifo, fair]}\n"),
+		"grid of many keys": "workloads: [{name: sort, size: [1MiB, 2MiB, 3MiB, 4MiB], maps: [1, 2, 3, 4], reduces: [1, 2, 3, 4], settings: {" +
+			numbered("p%d: 1, ") + "}}]",
+		"tabs": fill("\t"), "spaces": fill(" "), "empty lines": fill("\n"), "CR": fill("\r"), "keys ended by CR": fill("a: 1\r"),
+		"CRLF": fill("\r\n"), "NUL": fill("\x00"),
+		"no UTF-8": fill("\xff"), "byte order marks": fill("\ufeff"), "comments": fill("#x\n"),
+		"comments inside": "repeats: 1\n" + fill("  #x\n"), "reserved": fill("@"),
+		"plain": "name: " + fill("x"), "plain words": "name: " + fill("x "), "plain lines": "name: x\n" + fill("  x\n"),
+		"long key":                   fill("x") + ": 1",
 		"error at the end of a line": "models: [" + fill("x, ") + "}", "colon at the end of a line": "name: " + fill("x ") + ": y",
 		"colons": fill(": "), "commas": "models: [" + fill(",") + "]", "lines in a list": "models: [" + fill("\n") + "]",
-		"keys": numbered("k%d: 1\n"), "flow keys": "{" + numbered("k%d: 1, ") + "}", "same key": fill("repeats: 1\n"), "hosts": "hosts: {" + numbered("k%d: 1, ") + "}",
-		"items": "models:\n" + fill("- a\n"), "names": "models: [" + fill("a,") + "]", "faulty names": "models: [" + fill("[],") + "]", "faulty models": "models: [" + fill("{a: b}, ") + "]",
+		"keys": numbered("k%d: 1\n"), "flow keys": "{" + numbered("k%d: 1, ") + "}", "same key": fill("repeats: 1\n"),
+		"hosts": "hosts: {" + numbered("k%d: 1, ") + "}",
+		"items": "models:\n" + fill("- a\n"), "names": "models: [" + fill("a,") + "]", "faulty names": "models: [" + fill("[],") + "]",
+		"faulty models":    "models: [" + fill("{a: b}, ") + "]",
 		"faulty workloads": "workloads:\n" + fill("- {name: x}\n"), "faulty agents": "agents: [" + fill("{},") + "]",
-		"digits": "repeats: " + fill("1"), "fraction": "cache: {fraction: 0." + fill("1") + "}", "exponent": "cache: {fraction: 1e" + fill("9") + "}", "hex": "repeats: 0x" + fill("f"),
-		"size": "workloads: [{name: sort, size: " + fill("1") + "MiB}]", "duration": "timeout: " + fill("1") + "s", "binary": "name: !!binary " + fill("QQ"),
-		"secrets": "agents: [" + fill("token: x, ") + "]", "users": "nameNodes: [" + fill("u@h, ") + "]", "no user": "nameNodes: [" + fill("://") + "]",
-		"thresholds": "thresholds: {makespan: [" + fill("a < b,") + "]}", "faulty thresholds": "thresholds: {makespan: [" + fill("a<b,") + "]}", "metrics": "thresholds: {" + numbered("m%d: [a < b], ") + "}",
-		"thresholds of no model": "workloads: [{name: sort, profile: tiny}]\nthresholds: {makespan: [" + strings.Repeat("a < b,", 100) + "]}\nmodels: [" + numbered("m%d, ") + "]",
-		"warmups":                "warmups: " + fill("9"), "warmups of nothing": "warmups: 3",
-		"trials": "repeats: 10000\nworkloads:\n" + numbered("- {name: sort, profile: tiny, label: s%d}\n") + "models: [" + numbered("{model: fifo, label: f%d},") + "]",
+		"digits": "repeats: " + fill("1"), "fraction": "cache: {fraction: 0." + fill("1") + "}",
+		"exponent": "cache: {fraction: 1e" + fill("9") + "}", "hex": "repeats: 0x" + fill("f"),
+		"size": "workloads: [{name: sort, size: " + fill("1") + "MiB}]", "duration": "timeout: " + fill("1") + "s",
+		"binary":  "name: !!binary " + fill("QQ"),
+		"secrets": "agents: [" + fill("token: x, ") + "]", "users": "nameNodes: [" + fill("u@h, ") + "]",
+		"no user":    "nameNodes: [" + fill("://") + "]",
+		"thresholds": "thresholds: {makespan: [" + fill("a < b,") + "]}", "faulty thresholds": "thresholds: {makespan: [" + fill("a<b,") + "]}",
+		"metrics": "thresholds: {" + numbered("m%d: [a < b], ") + "}",
+		"thresholds of no model": "workloads: [{name: sort, profile: tiny}]\nthresholds: {makespan: [" + strings.Repeat("a < b,", 100) +
+			"]}\nmodels: [" + numbered("m%d, ") + "]",
+		"warmups": "warmups: " + fill("9"), "warmups of nothing": "warmups: 3",
+		"trials": "repeats: 10000\nworkloads:\n" + numbered("- {name: sort, profile: tiny, label: s%d}\n") + "models: [" +
+			numbered("{model: fifo, label: f%d},") + "]",
 	}
 }
 
@@ -163,7 +182,8 @@ func TestEndlessFiles(t *testing.T) {
 		}()
 		return name
 	}
-	if _, _, err := LoadExperiment(pipe(strings.Repeat("# more\n", 1000), 100_000)); err == nil || !strings.Contains(err.Error(), "is longer than") {
+	if _, _, err := LoadExperiment(pipe(strings.Repeat("# more\n", 1000), 100_000)); err == nil ||
+		!strings.Contains(err.Error(), "is longer than") {
 		t.Errorf("an endless pipe: error %v, want one that says that it is too long", err)
 	}
 	const good = "workloads: [{name: sort, profile: tiny}]\n"

@@ -76,8 +76,9 @@ func TestExamples(t *testing.T) {
 	want := &Experiment{
 		Name: "first", Cluster: "lab",
 		Workloads: []Workload{{Name: "wordcount", Label: "wordcount", Size: 64 * units.MiB, Maps: 4, Reduces: 2, Jobs: 1}},
-		Models:    []Model{{Label: "yarn", Model: "yarn", Cluster: "lab"}}, Repeats: 3, Seed: 1, Behaviour: Behaviour{Actuator: "none", Splits: "asSubmitted"},
-		Cache: Cache{Seed: 1}, ColdReads: true, Reasons: true,
+		Models:    []Model{{Label: "yarn", Model: "yarn", Cluster: "lab"}}, Repeats: 3, Seed: 1,
+		Behaviour: Behaviour{Actuator: "none", Splits: "asSubmitted"},
+		Cache:     Cache{Seed: 1}, ColdReads: true, Reasons: true,
 		Sampling: Sampling{
 			Locations: units.Duration(time.Second), RM: units.Duration(200 * time.Millisecond), Agents: units.Duration(time.Second),
 		},
@@ -160,7 +161,8 @@ thresholds: {makespan: [delay < delya]}
 	}
 	for _, want := range []string{
 		`mine.yaml:2:12: workloads[0].name: unknown workload "wordcuont"`,
-		`mine.yaml:3:13: workloads[1].trace: stat ` + filepath.Join(filepath.Dir(file), "nothere.tsv") + `: no such file or directory; a relative path`,
+		`mine.yaml:3:13: workloads[1].trace: stat ` + filepath.Join(filepath.Dir(file), "nothere.tsv") +
+			`: no such file or directory; a relative path`,
 		`mine.yaml:4:16: models[1]: no model "delya"; did you mean "delay"?`,
 		`mine.yaml:4:57: models[2].params.nodeSkip: model delay: no parameter "nodeSkip"; did you mean "nodeSkips"?`,
 		`mine.yaml:4:62: models[3]: "a b": want the name of a model`,
@@ -216,7 +218,8 @@ func TestReduces(t *testing.T) {
 			t.Errorf("model %s", made.Name())
 		}
 	}
-	wantError(t, errOf(ParseExperiment("e.yaml", []byte("workloads: [{name: sort, profile: tiny}]\nmodels: [{model: yarn, reduces: fifo}]"))), "models[0].reduces: want none for yarn")
+	wantError(t, errOf(ParseExperiment("e.yaml", []byte("workloads: [{name: sort, profile: tiny}]\nmodels: [{model: yarn, reduces: fifo}]"))),
+		"models[0].reduces: want none for yarn")
 	if e, err = ParseExperiment("e.yaml", []byte("workloads: [{name: sort, profile: tiny}]\nmodels: [{model: delay, reduces: reduce-random}]")); err != nil || e.Models[0].Label != "delay-reduce-random" {
 		t.Errorf("label %v, error %v", e.Models, err)
 	}

@@ -10,7 +10,8 @@ import (
 const machinesFile = `
 name: tall
 rates: {disk: 80MB/s, uplink: 60Mbit}
-machines: {nodes: 5, racks: 2, slots: 3, container: 1GiB, cpus: [1, 0.5], cache: 64MiB, blockSize: 128MiB, replication: 3, nmHeartbeat: 1s, amHeartbeat: 200ms, async: true}
+machines: {nodes: 5, racks: 2, slots: 3, container: 1GiB, cpus: [1, 0.5], cache: 64MiB, blockSize: 128MiB,
+           replication: 3, nmHeartbeat: 1s, amHeartbeat: 200ms, async: true}
 `
 
 // TestMachines reads a cluster that is described for simulations alone.
@@ -25,7 +26,10 @@ func TestMachines(t *testing.T) {
 	if got, want := strings.Join(names, " "), "/rack1/r1n1 /rack1/r1n2 /rack1/r1n3 /rack2/r2n1 /rack2/r2n2"; got != want {
 		t.Errorf("nodes %s, want %s", got, want)
 	}
-	if n := facts.Nodes[3]; n != (traces.NodeFacts{Node: "r2n1", Rack: "/rack2", Worker: true, MemoryBytes: 3 << 30, VCores: 3, CacheBytes: 64 << 20, Cores: 0.5}) {
+	if n := facts.Nodes[3]; n != (traces.NodeFacts{
+		Node: "r2n1", Rack: "/rack2", Worker: true, MemoryBytes: 3 << 30, VCores: 3,
+		CacheBytes: 64 << 20, Cores: 0.5,
+	}) {
 		t.Errorf("the fourth node is %+v", n)
 	}
 	if len(facts.Disks) != 5 || len(facts.Links) != 2 || settings[settingAMBeat] != "200" || settings[settingAsync] != "true" {

@@ -14,7 +14,8 @@ name: x
 resourceManagers: [http://rm:8088]
 nameNodes: [nn:8020]
 historyServer: http://history:19888
-machines: {nodes: 3, racks: 1, slots: 2, container: 1GiB, cpus: [0.5, 2], blockSize: 16MiB, replication: 2, nmHeartbeat: 1s, amHeartbeat: 500ms}
+machines: {nodes: 3, racks: 1, slots: 2, container: 1GiB, cpus: [0.5, 2], blockSize: 16MiB, replication: 2,
+           nmHeartbeat: 1s, amHeartbeat: 500ms}
 rates: {disk: 80MB/s}
 `)))
 	want := map[string]string{

@@ -15,8 +15,12 @@ func TestSizeClasses(t *testing.T) {
 	both(t, schema, "sizeClasses", map[string]any{"small": 10, "medium": 100, "large": nil}, true)
 	for keys, want := range map[string][]measure.SizeClass{
 		"": measure.SizeClasses(),
-		"sizeClasses: {small: 10, medium: 100, large: }": {{Name: "small", Most: 10}, {Name: "medium", Most: 100}, {Name: "large", Most: math.MaxInt}},
-		"sizeClasses: {rest: 0, few: 5}":                 {{Name: "few", Most: 5}, {Name: "rest", Most: math.MaxInt}},
+		"sizeClasses: {small: 10, medium: 100, large: }": {
+			{Name: "small", Most: 10},
+			{Name: "medium", Most: 100},
+			{Name: "large", Most: math.MaxInt},
+		},
+		"sizeClasses: {rest: 0, few: 5}": {{Name: "few", Most: 5}, {Name: "rest", Most: math.MaxInt}},
 	} {
 		e, err := ParseExperiment("e.yaml", []byte("workloads: [{name: sort, profile: tiny}]\n"+keys))
 		if err != nil {

@@ -48,7 +48,8 @@ func TestSweepProblems(t *testing.T) {
 // Limits are written as they were read, since a plan keeps them.
 func TestLimits(t *testing.T) {
 	const good = "traces: [x]\nmodels: [yarn]\n"
-	s := must(ParseSweep("s.yaml", []byte(good+"thresholds: [waiting.p95 of adhoc < 2m, missed of user ann > 5%, end of job n-* < 06:00+02:00]")))
+	s := must(ParseSweep("s.yaml", []byte(good+
+		"thresholds: [waiting.p95 of adhoc < 2m, missed of user ann > 5%, end of job n-* < 06:00+02:00]")))
 	for i, want := range []string{"waiting.p95 of adhoc < 2m 120", "missed of user ann > 5% 5", "end of job n-* < 06:00+02:00 0"} {
 		var again Limit
 		mustDo(t, again.UnmarshalText(must(s.Thresholds[i].MarshalText())))

@@ -15,7 +15,10 @@ func TestTerms(t *testing.T) {
   - {trace: x.heddle, deadline: 1.5x recorded}
   - {name: sort, label: alone, profile: tiny, deadline: 1.5x}
 `)))
-	want := traces.Terms{DeadlineMs: 90_000, Price: 2.5, Hints: traces.JobHints{Map: traces.Hints{CPU: 8, Disk: 1}, Reduce: traces.Hints{Network: 10}}}
+	want := traces.Terms{
+		DeadlineMs: 90_000, Price: 2.5,
+		Hints: traces.JobHints{Map: traces.Hints{CPU: 8, Disk: 1}, Reduce: traces.Hints{Network: 10}},
+	}
 	if got := e.Workloads[0].Terms(time.Hour); got != want {
 		t.Errorf("terms are %+v, want %+v", got, want)
 	}
@@ -25,7 +28,8 @@ func TestTerms(t *testing.T) {
 		}
 	}
 	alone := e.Workloads[2]
-	if ms := alone.Terms(time.Hour).DeadlineMs; ms != 0 || !alone.Deadline.OfAlone() || e.Workloads[1].Deadline.OfAlone() || alone.Deadline.Multiple(10*time.Second) != 15*time.Second {
+	if ms := alone.Terms(time.Hour).DeadlineMs; ms != 0 || !alone.Deadline.OfAlone() || e.Workloads[1].Deadline.OfAlone() ||
+		alone.Deadline.Multiple(10*time.Second) != 15*time.Second {
 		t.Errorf("a multiple of the time alone: %+v, %d ms of a recorded hour; want 1.5, and no deadline", alone.Deadline, ms)
 	}
 	for _, d := range []Deadline{e.Workloads[0].Deadline, e.Workloads[1].Deadline, alone.Deadline, {}} {

@@ -70,7 +70,10 @@ func TestThresholdForms(t *testing.T) {
 		{"makespan < 60s", "makespan: yarn < 60s, fifo < 60s"},
 		{[]string{"makespan < 60s", "failedJobs<1"}, "failedJobs: yarn <1, fifo <1; makespan: yarn < 60s, fifo < 60s"},
 	} {
-		data, _ := json.Marshal(map[string]any{"workloads": []any{map[string]any{"name": "sort", "profile": "tiny"}}, "models": []string{"yarn", "fifo"}, "thresholds": x.value})
+		data, _ := json.Marshal(map[string]any{
+			"workloads": []any{map[string]any{"name": "sort", "profile": "tiny"}},
+			"models":    []string{"yarn", "fifo"}, "thresholds": x.value,
+		})
 		content, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
 		if err == nil {
 			err = schema.Validate(content)

@@ -36,7 +36,8 @@ func TestShipped(t *testing.T) {
 			t.Fatal(err)
 		}
 		if h.Origin != traces.Measured || h.Model != "yarn" || h.Software["hadoop"] == "" {
-			t.Errorf("%s: origin %v, model %s, on Hadoop %q: want one measured under yarn on a Hadoop of known version", path, h.Origin, h.Model, h.Software["hadoop"])
+			t.Errorf("%s: origin %v, model %s, on Hadoop %q: want one measured under yarn on a Hadoop of known version", path, h.Origin, h.Model,
+				h.Software["hadoop"])
 		}
 		for _, part := range append([]any{h}, toAny(events)...) {
 			text := errtest.Must(json.Marshal(part))

@@ -83,7 +83,10 @@ func TestLatinHypercube(t *testing.T) {
 }
 
 func TestSeeds(t *testing.T) {
-	for name, of := range map[string]func(n, factors int, seed uint64) [][]float64{"random": design.Random, "latin": design.LatinHypercube, "saltelli": design.Saltelli} {
+	for name, of := range map[string]func(n, factors int, seed uint64) [][]float64{
+		"random": design.Random, "latin": design.LatinHypercube,
+		"saltelli": design.Saltelli,
+	} {
 		a, b, other := of(9, 3, 5), of(9, 3, 5), of(9, 3, 6)
 		if !slices.EqualFunc(a, b, slices.Equal) {
 			t.Errorf("%s: equal seeds give other points", name)
@@ -187,7 +190,8 @@ func TestMainEffects(t *testing.T) {
 // Nothing dominates a result on the front, and something on it dominates every other.
 func TestPareto(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		results := rapid.SliceOf(rapid.SliceOfN(rapid.Map(rapid.IntRange(0, 6), func(n int) float64 { return float64(n) }), 2, 2)).Draw(t, "results")
+		results := rapid.SliceOf(rapid.SliceOfN(rapid.Map(rapid.IntRange(0, 6), func(n int) float64 { return float64(n) }), 2, 2)).Draw(t,
+			"results")
 		front := design.Pareto(results)
 		beats := func(y, x []float64) bool { return y[0] <= x[0] && y[1] <= x[1] && (y[0] < x[0] || y[1] < x[1]) }
 		for i, x := range results {

@@ -47,7 +47,10 @@ func TestBarsAreNotJoined(t *testing.T) {
 
 // TestPublishedIsDrawn has a diamond for each published number, and for no other.
 func TestPublishedIsDrawn(t *testing.T) {
-	c := &doc.Chart{Columns: []string{"a", "b"}, Rows: []doc.ChartRow{{Name: "x", Points: []doc.Point{{Value: 1}, {Value: 2}}, Published: []float64{math.NaN(), 4}}}}
+	c := &doc.Chart{
+		Columns: []string{"a", "b"},
+		Rows:    []doc.ChartRow{{Name: "x", Points: []doc.Point{{Value: 1}, {Value: 2}}, Published: []float64{math.NaN(), 4}}},
+	}
 	legend, plot := divided(drawn(t, c))
 	if n := strings.Count(plot, "l5 5l-5 5"); n != 1 {
 		t.Errorf("%d diamonds, want 1, for the one published number", n)
@@ -110,8 +113,14 @@ func TestColumnsDoNotOverlap(t *testing.T) {
 func TestForest(t *testing.T) {
 	nan := math.NaN()
 	f := &doc.Forest{Title: "effects", Rows: []doc.ForestRow{
-		{Name: "C2", Unit: "%", Ours: doc.Point{Value: 5, Lo: 4, Hi: 6}, Asked: 9, Published: 26.5, Room: doc.Point{Value: 10, Lo: 9, Hi: 11}, Verdict: "direction", Tone: doc.Fair},
-		{Name: "C5", Unit: "times", None: 1, Ours: doc.Point{Value: 0.5, Lo: 0.4, Hi: 0.6}, Asked: 1.5, Published: nan, Room: doc.Point{Value: nan}, Verdict: "reversed", Tone: doc.Opposite},
+		{
+			Name: "C2", Unit: "%", Ours: doc.Point{Value: 5, Lo: 4, Hi: 6}, Asked: 9, Published: 26.5, Room: doc.Point{Value: 10, Lo: 9, Hi: 11},
+			Verdict: "direction", Tone: doc.Fair,
+		},
+		{
+			Name: "C5", Unit: "times", None: 1, Ours: doc.Point{Value: 0.5, Lo: 0.4, Hi: 0.6}, Asked: 1.5, Published: nan,
+			Room: doc.Point{Value: nan}, Verdict: "reversed", Tone: doc.Opposite,
+		},
 	}}
 	var out strings.Builder
 	mustDo(t, doc.WritePage(&out, doc.Doc{doc.Heading("t"), f}))

@@ -20,14 +20,18 @@ func lab(t *testing.T, hex string) [3]float64 {
 			c[k] = math.Pow((v+0.055)/1.055, 2.4)
 		}
 	}
-	x, y, z := math.Cbrt((0.4124*c[0]+0.3576*c[1]+0.1805*c[2])/0.9505), math.Cbrt(0.2126*c[0]+0.7152*c[1]+0.0722*c[2]), math.Cbrt((0.0193*c[0]+0.1192*c[1]+0.9505*c[2])/1.089)
+	x, y, z := math.Cbrt((0.4124*c[0]+0.3576*c[1]+0.1805*c[2])/0.9505), math.Cbrt(0.2126*c[0]+0.7152*c[1]+0.0722*c[2]),
+		math.Cbrt((0.0193*c[0]+0.1192*c[1]+0.9505*c[2])/1.089)
 	return [3]float64{116*y - 16, 500 * (x - y), 200 * (y - z)}
 }
 
 // TestOneMeaning has colours of models, of localities and of good and bad news differ: a
 // reader takes none for another.
 func TestOneMeaning(t *testing.T) {
-	tones := map[string][2]string{"good": {toneColours[Good], "#4fd07f"}, "bad": {toneColours[Bad], "#ff8d85"}, "notable": {toneColours[Notable], "#cfa35a"}}
+	tones := map[string][2]string{
+		"good": {toneColours[Good], "#4fd07f"}, "bad": {toneColours[Bad], "#ff8d85"},
+		"notable": {toneColours[Notable], "#cfa35a"},
+	}
 	groups := []map[string][2]string{{}, {}, tones}
 	for k, c := range palette {
 		groups[0][fmt.Sprint("row ", k+1)] = c

@@ -23,8 +23,10 @@ import (
 func sample() doc.Doc {
 	times := &doc.Table{Name: "times", Columns: []string{"model", "makespan", "n", "vs yarn"}}
 	times.Add(doc.Words("yarn"), doc.Estimate(45.5, 45.314, 59.03, "s"), doc.Count(6))
-	times.Add(doc.Words("yarn-cached"), doc.Estimate(137.204, 132.9, 1044.49, "s"), doc.Count(12), doc.Difference(-22.46, -27.2, -17.5, "%").After("p<0.001").In(doc.Good))
-	times.Add(doc.Words("a|b <script>"), doc.Estimate(3.2, math.Inf(-1), math.Inf(1), "s"), doc.Count(1), doc.Difference(4, math.Inf(-1), math.Inf(1), "%"))
+	times.Add(doc.Words("yarn-cached"), doc.Estimate(137.204, 132.9, 1044.49, "s"), doc.Count(12),
+		doc.Difference(-22.46, -27.2, -17.5, "%").After("p<0.001").In(doc.Good))
+	times.Add(doc.Words("a|b <script>"), doc.Estimate(3.2, math.Inf(-1), math.Inf(1), "s"), doc.Count(1),
+		doc.Difference(4, math.Inf(-1), math.Inf(1), "%"))
 	times.Add(doc.Words("nothing"), doc.Number(math.NaN(), "s"), doc.Count(0))
 	phases := &doc.Table{Name: "phases", Columns: []string{"phase", "median", "done", "change"}}
 	phases.Add(doc.Words("map, \"read\""), doc.Duration(35.24), doc.Fixed(99.5, 1, "%"), doc.Signed(0.2, 1, "points"))
@@ -58,7 +60,12 @@ func TestFormats(t *testing.T) {
 // their own.
 func TestHostileNames(t *testing.T) {
 	const name = "a\nheddle: forged\x1b[2J\u202e"
-	d := doc.Doc{doc.Heading(name), doc.Text(name), doc.List{name}, &doc.Table{Columns: []string{name}, Rows: [][]doc.Cell{{doc.Words(name)}}}, doc.Notes{name}}
+	d := doc.Doc{
+		doc.Heading(name), doc.Text(name),
+		doc.List{name},
+		&doc.Table{Columns: []string{name}, Rows: [][]doc.Cell{{doc.Words(name)}}},
+		doc.Notes{name},
+	}
 	for _, colour := range []bool{false, true} {
 		var out bytes.Buffer
 		mustDo(t, doc.WriteText(&out, d, colour))

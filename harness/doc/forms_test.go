@@ -141,7 +141,8 @@ func TestFormsOfAnyTable(t *testing.T) {
 			t.Fatalf("Markdown of %d lines, want %d", len(lines), len(x.Rows)+2)
 		}
 		for _, line := range lines {
-			if pipes := len(unescapedPipe.FindAllString(line, -1)); strings.Contains(line, "<") || !strings.Contains(line, `\`) && pipes != len(x.Columns)+1 {
+			if pipes := len(unescapedPipe.FindAllString(line, -1)); strings.Contains(line, "<") || !strings.Contains(line, `\`) &&
+				pipes != len(x.Columns)+1 {
 				t.Fatalf("Markdown %q: %d columns, want %d, and no HTML", line, pipes-1, len(x.Columns))
 			}
 		}
@@ -193,7 +194,8 @@ func TestLinesAreShort(t *testing.T) {
 
 // TestGridOfCharts has a chart's points within its frame, whatever they are.
 func TestGridOfCharts(t *testing.T) {
-	points, bar := regexp.MustCompile(`[" ][0-9.]+,([0-9.]+)`), regexp.MustCompile(`<rect class="kf[0-9]" fill="[^"]*" x="[^"]*" y="([^"]*)" width="[^"]*" height="[^"]*" fill-opacity=".8" data-column`)
+	points, bar := regexp.MustCompile(`[" ][0-9.]+,([0-9.]+)`),
+		regexp.MustCompile(`<rect class="kf[0-9]" fill="[^"]*" x="[^"]*" y="([^"]*)" width="[^"]*" height="[^"]*" fill-opacity=".8" data-column`)
 	grid := regexp.MustCompile(`<line class="grid" x1="[^"]*" y1="([^"]*)"`)
 	rapid.Check(t, func(t *rapid.T) {
 		power := math.Pow10(rapid.IntRange(-6, 6).Draw(t, "power"))

@@ -8,9 +8,13 @@ import (
 // TestPublishedHasOneAxis has a published number stand on the axis of ours, however far
 // it is from them: with an axis of its own, -38 would stand beside -3.
 func TestPublishedHasOneAxis(t *testing.T) {
-	c := &Chart{Unit: "%", Kind: Bars, Columns: []string{"a"}, Rows: []ChartRow{{Name: "x", Points: []Point{{-3, -3, -3}}, Published: []float64{-38}}}}
+	c := &Chart{
+		Unit: "%", Kind: Bars, Columns: []string{"a"},
+		Rows: []ChartRow{{Name: "x", Points: []Point{{-3, -3, -3}}, Published: []float64{-38}}},
+	}
 	// The axis is from 0 at 46 to -40 at 286, and the middle of the diamond 5 below its top.
-	if svg := c.svg(); !strings.Contains(svg, `y1="286.0"`) || !strings.Contains(svg, ">-40</text>") || !strings.Contains(svg, "d=\"M308.9 269.0l5 5l-5 5l-5 -5z\"") {
+	if svg := c.svg(); !strings.Contains(svg, `y1="286.0"`) || !strings.Contains(svg, ">-40</text>") ||
+		!strings.Contains(svg, "d=\"M308.9 269.0l5 5l-5 5l-5 -5z\"") {
 		t.Errorf("no diamond at -38 of an axis to -40 in\n%s", svg)
 	}
 }
@@ -53,7 +57,8 @@ func TestSays(t *testing.T) {
 	h := &hypertext{}
 	h.table(x)
 	page, text := h.String(), x.text(false)
-	if strings.Index(page, "it is faster") > strings.Index(page, "holds") || strings.Index(text, "it is faster") < strings.Index(text, "holds") {
+	if strings.Index(page, "it is faster") > strings.Index(page, "holds") ||
+		strings.Index(text, "it is faster") < strings.Index(text, "holds") {
 		t.Errorf("the sentence is not second in\n%s\nor not last in\n%s", page, text)
 	}
 }

@@ -17,7 +17,8 @@ import (
 
 // hostileNames are names that a server, a trace or another user can give.
 var hostileNames = []string{
-	"<script>alert(1)</script>", `"><img src=x onerror=alert(1)>`, "</td></tr></table>", "&lt;b&gt;", "a|b", `a\|b`, `\`, `end\`, "`x|y`", "![x](http://evil/y)", "\x1b[31mred\x1b[0m", "\x1b]0;title\a",
+	"<script>alert(1)</script>", `"><img src=x onerror=alert(1)>`, "</td></tr></table>", "&lt;b&gt;", "a|b", `a\|b`, `\`, `end\`, "`x|y`",
+	"![x](http://evil/y)", "\x1b[31mred\x1b[0m", "\x1b]0;title\a",
 	"\u202egnp.exe", "one\r\ntwo", "\x00", "\xff\xfe", "=1+1", "节点|世", "<!--", "--- | ---", "x\u2028y", "javascript:alert(1)",
 }
 
@@ -26,8 +27,14 @@ func everywhere(name string) doc.Doc {
 	t := &doc.Table{Name: name, Columns: []string{name, "value"}}
 	t.Add(doc.Words(name).In(doc.Bad), doc.Estimate(1, 0, 2, name).After(name))
 	t.Add(doc.Number(2, "s").As(name), doc.Words(name))
-	c := &doc.Chart{Name: name, Title: name, Unit: name, X: name, Columns: []string{name, "b"}, Rows: []doc.ChartRow{{Name: name, Points: []doc.Point{{Value: 1}, {Value: 2}}}}}
-	f := &doc.Forest{Title: name, Rows: []doc.ForestRow{{Name: name, Unit: name, Verdict: name, Tone: doc.Good, Ours: doc.Point{Value: 1, Lo: 0, Hi: 2}, Published: 3}}}
+	c := &doc.Chart{
+		Name: name, Title: name, Unit: name, X: name, Columns: []string{name, "b"},
+		Rows: []doc.ChartRow{{Name: name, Points: []doc.Point{{Value: 1}, {Value: 2}}}},
+	}
+	f := &doc.Forest{Title: name, Rows: []doc.ForestRow{{
+		Name: name, Unit: name, Verdict: name, Tone: doc.Good,
+		Ours: doc.Point{Value: 1, Lo: 0, Hi: 2}, Published: 3,
+	}}}
 	h := &doc.Table{Heat: true, Columns: []string{name, "b"}, Rows: [][]doc.Cell{{doc.Words(name), doc.Words(name).In(doc.Bad).Detail(name)}}}
 	return doc.Doc{doc.Heading(name), doc.Text(name), t, doc.List{name}, doc.Notes{name}, doc.Warnings{name}, c, f, h}
 }
@@ -145,14 +152,19 @@ func TestWideCharacters(t *testing.T) {
 func TestChartsOfAnything(t *testing.T) {
 	inf, nan := math.Inf(1), math.NaN()
 	for name, points := range map[string][]doc.Point{
-		"endless": {{Value: inf}, {Value: -inf}}, "no number": {{Value: nan}, {Value: nan, Lo: nan, Hi: nan}}, "half an interval": {{Value: 1, Lo: -inf, Hi: 2}, {Value: 2, Lo: 1, Hi: nan}},
-		"one of them endless": {{Value: 5, Lo: 4, Hi: 6}, {Value: inf, Lo: 1, Hi: 2}}, "huge": {{Value: math.MaxFloat64}, {Value: -math.MaxFloat64}}, "tiny": {{Value: 5e-324}, {Value: 0}}, "none": nil,
+		"endless": {{Value: inf}, {Value: -inf}}, "no number": {{Value: nan}, {Value: nan, Lo: nan, Hi: nan}},
+		"half an interval":    {{Value: 1, Lo: -inf, Hi: 2}, {Value: 2, Lo: 1, Hi: nan}},
+		"one of them endless": {{Value: 5, Lo: 4, Hi: 6}, {Value: inf, Lo: 1, Hi: 2}},
+		"huge":                {{Value: math.MaxFloat64}, {Value: -math.MaxFloat64}}, "tiny": {{Value: 5e-324}, {Value: 0}}, "none": nil,
 		"turned round": {{Value: 1, Lo: 2, Hi: 0}, {}},
 	} {
 		for i, x := range hostileNames {
 			var out strings.Builder
 			kind := doc.ChartKind(i % 4)
-			c := &doc.Chart{Title: x, X: x, Kind: kind, At: []float64{1, math.NaN()}, Columns: []string{x, "b"}, Rows: []doc.ChartRow{{Name: x, Points: points, Published: []float64{math.NaN(), math.Inf(1), 3}}}}
+			c := &doc.Chart{
+				Title: x, X: x, Kind: kind, At: []float64{1, math.NaN()}, Columns: []string{x, "b"},
+				Rows: []doc.ChartRow{{Name: x, Points: points, Published: []float64{math.NaN(), math.Inf(1), 3}}},
+			}
 			mustDo(t, doc.WriteSVG(&out, c))
 			if err := xml.Unmarshal([]byte(out.String()), new(struct{ XMLName xml.Name })); err != nil {
 				t.Errorf("%s, %q: %v", name, x, err)

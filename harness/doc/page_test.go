@@ -46,7 +46,8 @@ func TestPageIsAlone(t *testing.T) {
 			inside = token.Data
 			for _, a := range token.Attr {
 				address := a.Key == "src" || a.Key == "href" || a.Key == "srcset" || a.Key == "action" || a.Key == "data"
-				if address && !strings.HasPrefix(a.Val, "#") && !strings.HasPrefix(a.Val, "data:text/csv;base64,") || a.Key == "style" || strings.HasPrefix(a.Key, "on") {
+				if address && !strings.HasPrefix(a.Val, "#") && !strings.HasPrefix(a.Val, "data:text/csv;base64,") || a.Key == "style" ||
+					strings.HasPrefix(a.Key, "on") {
 					t.Errorf("<%s %s=%q>", token.Data, a.Key, a.Val)
 				}
 			}
@@ -69,8 +70,14 @@ func TestPageIsAlone(t *testing.T) {
 
 // TestContents has the contents of a page link each heading once.
 func TestContents(t *testing.T) {
-	page := written(t, doc.Doc{doc.Heading("title"), doc.Lead("It is so."), doc.Heading("one"), doc.Text("x"), doc.Heading("one"), doc.Text("y")})
-	for _, want := range []string{`<h1>title</h1>`, `<a href="#s1">one</a>`, `<a href="#s2">one</a>`, `<h2 id="s1">one</h2>`, `<h2 id="s2">one</h2>`, `<p class="lead">It is so.</p>`} {
+	page := written(t, doc.Doc{
+		doc.Heading("title"), doc.Lead("It is so."), doc.Heading("one"), doc.Text("x"), doc.Heading("one"),
+		doc.Text("y"),
+	})
+	for _, want := range []string{
+		`<h1>title</h1>`, `<a href="#s1">one</a>`, `<a href="#s2">one</a>`, `<h2 id="s1">one</h2>`,
+		`<h2 id="s2">one</h2>`, `<p class="lead">It is so.</p>`,
+	} {
 		if strings.Count(page, want) != 1 {
 			t.Errorf("%q is there %d times, want once", want, strings.Count(page, want))
 		}
@@ -80,7 +87,13 @@ func TestContents(t *testing.T) {
 // TestLogAxis has a chart with a logarithmic axis keep all its points within its plot,
 // also those that have no logarithm.
 func TestLogAxis(t *testing.T) {
-	c := &doc.Chart{Kind: doc.Steps, Log: true, X: "s", Rows: []doc.ChartRow{{Name: "a", At: []float64{0, 0.5, 3, 700, 86_400}, Points: []doc.Point{{Value: 0}, {Value: 20}, {Value: 50}, {Value: 90}, {Value: 100}}}}}
+	c := &doc.Chart{
+		Kind: doc.Steps, Log: true, X: "s",
+		Rows: []doc.ChartRow{{
+			Name: "a", At: []float64{0, 0.5, 3, 700, 86_400},
+			Points: []doc.Point{{Value: 0}, {Value: 20}, {Value: 50}, {Value: 90}, {Value: 100}},
+		}},
+	}
 	svg := drawn(t, c)
 	line := regexp.MustCompile(`<polyline [^>]*points="([^"]*)"`).FindStringSubmatch(svg)
 	if line == nil || strings.Count(line[1], ",") < 8 {

@@ -39,7 +39,10 @@ func TestWholeWords(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	for words, want := range map[string]string{"r05-wordcount-yarn": "whole", strings.Repeat("a", 64): "whole token", strings.Repeat("a", 10_000): "", "two words": "", strings.Repeat("words ", 10): "long"} {
+	for words, want := range map[string]string{
+		"r05-wordcount-yarn": "whole", strings.Repeat("a", 64): "whole token",
+		strings.Repeat("a", 10_000): "", "two words": "", strings.Repeat("words ", 10): "long",
+	} {
 		if got := Words(words).width(false); got != want {
 			t.Errorf("%.20q is %q, want %q", words, got, want)
 		}

@@ -182,7 +182,8 @@ func queuesOf(fields string) func(*fake) {
 	}
 	return func(f *fake) {
 		f.says("scheduler", schedulerStart+
-			leaf("root.dev", 40)+`,{"queueName":"prod","queuePath":"root.prod","mode":"weight","capacity":60,"queues":{"queue":[`+leaf("root.prod.etl", 60)+`]}}]}}}}`)
+			leaf("root.dev", 40)+`,{"queueName":"prod","queuePath":"root.prod","mode":"weight","capacity":60,"queues":{"queue":[`+
+			leaf("root.prod.etl", 60)+`]}}]}}}}`)
 		f.says("scheduler-conf", "<configuration></configuration>")
 	}
 }
@@ -194,7 +195,8 @@ const (
 
 // prodQueue gives a cluster one leaf queue with this share of node labels.
 func prodQueue(partitions string) func(*fake) {
-	return says("scheduler", schedulerStart+`{"queueName":"prod","queuePath":"root.prod","capacities":{"queueCapacitiesByPartition":[`+partitions+`]}}]}}}}`)
+	return says("scheduler", schedulerStart+`{"queueName":"prod","queuePath":"root.prod","capacities":{"queueCapacitiesByPartition":[`+
+		partitions+`]}}]}}}}`)
 }
 
 // breach makes a cluster on which a setting is not good.
@@ -333,7 +335,8 @@ func TestLeftOver(t *testing.T) {
 	mustDo(t, h.NoteFaults(t.Context(), config.FaultDown, []traces.Node{"r1n1", "r1n2"}))
 	h.Abandon()
 	c := find()
-	if c.Status != Warn || !strings.Contains(c.Found, "2 changes, the first: daemons of node r1n1 (before: running); by ") || !strings.Contains(c.Found, "(a test)") || c.Next != "if it has ended: heddle restore --cluster blue" {
+	if c.Status != Warn || !strings.Contains(c.Found, "2 changes, the first: daemons of node r1n1 (before: running); by ") ||
+		!strings.Contains(c.Found, "(a test)") || c.Next != "if it has ended: heddle restore --cluster blue" {
 		t.Errorf("a killed heddle: %+v", c)
 	}
 	mustDo(t, f.files.Create(t.Context(), lease.Folder(1)+"/released", nil))

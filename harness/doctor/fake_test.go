@@ -219,7 +219,10 @@ func (f *fake) serve(t *testing.T, daemon, name string, files, conf map[string]s
 				answer(reply{404, ""})
 				return
 			}
-			body, _ := json.Marshal(map[string]any{"property": map[string]any{"key": property, "value": value, "isFinal": false, "resource": "x-site.xml"}})
+			body, _ := json.Marshal(map[string]any{"property": map[string]any{
+				"key": property, "value": value, "isFinal": false,
+				"resource": "x-site.xml",
+			}})
 			answer(reply{200, string(body)})
 			return
 		}

@@ -34,7 +34,8 @@ var lies = map[string]func(f *fake, text string){
 }
 
 func schedulerOf(name, path, label string) string {
-	return fmt.Sprintf(schedulerStart+`{"queueName":%s,"queuePath":%s,"capacity":90,"nodeLabels":[%s]}]}}}}`, quoted(name), quoted(path), quoted(label))
+	return fmt.Sprintf(schedulerStart+`{"queueName":%s,"queuePath":%s,"capacity":90,"nodeLabels":[%s]}]}}}}`, quoted(name), quoted(path),
+		quoted(label))
 }
 
 // TestHostileAnswers: what a ResourceManager answers is shown on one line, marked as

@@ -23,8 +23,9 @@ func TestQueues(t *testing.T) {
 		monitor + "=true\nroot.disable_preemption=true":          "it is disabled for all queues",
 		monitor + "=true\n" + p + within + "enabled=true\nroot.a.minimum-user-limit-percent=25\nroot.b." + within + "disable_preemption=true": "",
 		monitor + "=true\n" + p + within + "enabled=true\nroot.a.minimum-user-limit-percent=25":                                               "root.b.minimum-user-limit-percent: nothing is preempted within",
-		monitor + "=true\n" + p + within + "minimum-threshold=1":                                                                              p + within + "minimum-threshold: " + p + within + "enabled is not true",
-		p + within + "preemption-order-policy=age":                                                                                            "is neither userlimit_first nor priority_first",
+		monitor + "=true\n" + p + within + "minimum-threshold=1": p +
+			within + "minimum-threshold: " + p + within + "enabled is not true",
+		p + within + "preemption-order-policy=age": "is neither userlimit_first nor priority_first",
 		"":                                       "",
 		"root.a.state=STOPPED":                   "root.a.state: the queue is STOPPED",
 		"root.a.maximum-capacity=20":             "root.a.maximum-capacity: 20 percent is below its capacity of 40",

@@ -228,7 +228,8 @@ func emulated(c *emulate.Cluster, name string, x *queueJob) *emulate.Job {
 	text := func(n int32) string { return strconv.Itoa(int(n)) }
 	j := &emulate.Job{User: x.User, Conf: yarn.Conf{
 		"mapreduce.job.name": name, "mapreduce.job.queuename": x.Queue, "mapreduce.job.tags": "t", "mapreduce.job.priority": text(x.Priority),
-		"mapreduce.map.memory.mb": text(x.MapMB), "mapreduce.reduce.memory.mb": text(x.ReduceMB), "yarn.app.mapreduce.am.resource.mb": text(x.MasterMB),
+		"mapreduce.map.memory.mb": text(x.MapMB), "mapreduce.reduce.memory.mb": text(x.ReduceMB),
+		"yarn.app.mapreduce.am.resource.mb":                     text(x.MasterMB),
 		"yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms": strconv.Itoa(queueBeatMs), config.SlowStart: "1",
 		"mapreduce.job.reduces": strconv.Itoa(len(x.Reduces)),
 	}, Steps: emulate.Steps{
@@ -268,7 +269,8 @@ func simulateQueues(t *testing.T, f *queues.File, jobs []queueJob, order uint64)
 	m, err := sched.New("capacity", sched.Params{"queues": f.String()})
 	mustDo(t, err)
 	costs := sim.NoCosts()
-	costs.NodeBeatMs, costs.AMBeatMs, costs.AMStartMs, costs.LaunchMs, costs.FinishMs = queueBeatMs, queueBeatMs, queueAMStartMs, queueLaunchMs, queueFinishMs+queueHeardMs
+	costs.NodeBeatMs, costs.AMBeatMs, costs.AMStartMs, costs.LaunchMs, costs.FinishMs = queueBeatMs, queueBeatMs, queueAMStartMs,
+		queueLaunchMs, queueFinishMs+queueHeardMs
 	costs.SubmitMs = 60
 	c := &sim.Config{Model: m, Costs: costs, MinAllocation: state.Resource{MemoryMB: 128, VCores: 1}, Seed: max(1, order), Shuffled: order > 0}
 	cores := int32(queueSlots)
@@ -286,7 +288,8 @@ func simulateQueues(t *testing.T, f *queues.File, jobs []queueJob, order uint64)
 	runs := make([]queueRun, len(jobs))
 	for i, x := range jobs {
 		j := sim.Job{JobSpec: state.JobSpec{
-			Name: fmt.Sprintf("j%d", i), User: x.User, Queue: x.Queue, Priority: x.Priority, Maps: int32(len(x.Maps)), Reduces: int32(len(x.Reduces)),
+			Name: fmt.Sprintf("j%d", i), User: x.User, Queue: x.Queue, Priority: x.Priority, Maps: int32(len(x.Maps)),
+			Reduces: int32(len(x.Reduces)),
 			MapSize: state.Resource{MemoryMB: x.MapMB, VCores: 1}, ReduceSize: state.Resource{MemoryMB: x.ReduceMB, VCores: 1},
 		}, SubmitMs: x.AtMs, SlowStart: 1, AMSize: state.Resource{MemoryMB: x.MasterMB, VCores: 1}}
 		for k, ms := range x.Maps {
@@ -357,7 +360,8 @@ func drawQueues(t *testing.T, seed uint64, given string) (*queues.File, []queueJ
 }
 
 // TestQueuesOracle holds the model capacity with files of queues against a real ResourceManager. It
-// takes a file and a few jobs, and judges the completion of all together. With HEDDLE_QUEUES, a folder for what ResourceManagers did, it takes all
+// takes a file and a few jobs, and judges the completion of all together. With HEDDLE_QUEUES, a folder for what ResourceManagers
+// did, it takes all
 // files and more jobs, two hours; what is in the folder is not done again:
 //
 //	HEDDLE_QUEUES=/var/tmp/queues go test ./harness/emulate -run TestQueuesOracle -v -timeout 3h
@@ -425,7 +429,8 @@ func logOrders(t *testing.T, f *queues.File, jobs []queueJob, emulated [][]queue
 			means = append(means, sum/max(1, n))
 		}
 		ours := means[len(emulated):]
-		t.Logf("%-16s completion in %d orders of heartbeats: simulated %d to %d ms, emulated %d", q.Path, orders, slices.Min(ours), slices.Max(ours), means[:len(emulated)])
+		t.Logf("%-16s completion in %d orders of heartbeats: simulated %d to %d ms, emulated %d", q.Path, orders, slices.Min(ours),
+			slices.Max(ours), means[:len(emulated)])
 	}
 }
 
@@ -448,7 +453,9 @@ func emulatedOnce(t *testing.T, name string, f *queues.File, jobs []queueJob) (r
 }
 
 // compareQueues returns in what the simulation differs from Hadoop, of which there are one or two runs.
-func compareQueues(t *testing.T, f *queues.File, jobs []queueJob, emulated [][]queueRun, simulated []queueRun, whole bool) (wrong []string) {
+func compareQueues(t *testing.T, f *queues.File, jobs []queueJob, emulated [][]queueRun, simulated []queueRun,
+	whole bool,
+) (wrong []string) {
 	t.Helper()
 	type sums struct{ n, up, end, wait, maps float64 }
 	of := func(runs []queueRun, in func(*queueJob) bool) (s sums) {
@@ -504,9 +511,11 @@ func compareQueues(t *testing.T, f *queues.File, jobs []queueJob, emulated [][]q
 			first, last, b := value(all[0]), value(all[len(all)-1]), value(s)
 			a := (first + last) / 2
 			may := max(0.05*a, (2+a/taskMs/2)*queueBeatMs, math.Abs(first-last))
-			t.Logf("%-16s %-10s emulated %7.0f (two runs differ by %5.0f) simulated %7.0f ms: %+6.1f %%", name, what, a, math.Abs(first-last), b, 100*(b-a)/max(1, a))
+			t.Logf("%-16s %-10s emulated %7.0f (two runs differ by %5.0f) simulated %7.0f ms: %+6.1f %%", name, what, a, math.Abs(first-last), b,
+				100*(b-a)/max(1, a))
 			if math.Abs(a-b) > may && (whole || name == "all" && what == "completion") {
-				wrong = append(wrong, fmt.Sprintf("%s: %s: emulated %.0f, simulated %.0f ms: they differ by %.0f and may by %.0f", name, what, a, b, math.Abs(a-b), may))
+				wrong = append(wrong, fmt.Sprintf("%s: %s: emulated %.0f, simulated %.0f ms: they differ by %.0f and may by %.0f", name, what, a, b,
+					math.Abs(a-b), may))
 			}
 		}
 		same("master up", func(s sums) float64 { return s.up / s.n })

@@ -36,18 +36,23 @@ func TestReplayOfSimulation(t *testing.T) {
 			t.Parallel()
 			source := []byte("name: again\nmodels: [fifo, delay, yarn]\nrepeats: 2\ncoldReads: false\nworkloads: [{name: wordcount, label: other, size: 96MiB, maps: 12, reduces: 3, jobs: 2}]\n")
 			e := must(config.ParseExperiment("again.yaml", source))
-			run := must(Simulate(t.Context(), Options{Experiment: e, Source: source, Cluster: config.DefaultCluster(), Root: t.TempDir(), Name: "run"}, costs))
+			run := must(Simulate(t.Context(), Options{
+				Experiment: e, Source: source, Cluster: config.DefaultCluster(), Root: t.TempDir(),
+				Name: "run",
+			}, costs))
 			simulated := must(results.Open(run.Dir, false))
 			for i := range simulated.Trials {
 				trial := &simulated.Trials[i]
 				path := simulated.TracePath(trial)
 				x := must(recorded.Load(path))
 				again, _ := must2(replay.Run(&replay.Config{
-					Trace: x, Model: x.OwnModel(), Behaviour: x.OwnBehaviour(), Seed: e.Seed + uint64(trial.Repeat-1), Calibration: costs, Modelled: true, Repeats: true,
+					Trace: x, Model: x.OwnModel(), Behaviour: x.OwnBehaviour(), Seed: e.Seed + uint64(trial.Repeat-1), Calibration: costs, Modelled: true,
+					Repeats: true,
 				}))
 				h, events := must2(tracefile.ReadFile(path))
 				if was := measure.Of(h, slices.Values(events)).ScheduleDigest; again.Digest.String() != was {
-					t.Errorf("%s: the replay has the schedule %s, the trial %s: makespan %d ms, and %d ms in the trial", trial.Name, again.Digest, was, again.MakespanMs, trial.MakespanMs)
+					t.Errorf("%s: the replay has the schedule %s, the trial %s: makespan %d ms, and %d ms in the trial", trial.Name, again.Digest, was,
+						again.MakespanMs, trial.MakespanMs)
 				}
 			}
 		})

@@ -83,13 +83,15 @@ func TestAlone(t *testing.T) {
 
 // TestAloneOnCluster refuses such a deadline where the time alone is not known.
 func TestAloneOnCluster(t *testing.T) {
-	e, err := config.ParseExperiment("e.yaml", []byte("workloads:\n  - {name: sort, profile: tiny, deadline: 90s}\n  - {name: sort, label: b, profile: tiny, deadline: 1.5x}\n"))
+	e, err := config.ParseExperiment("e.yaml",
+		[]byte("workloads:\n  - {name: sort, profile: tiny, deadline: 90s}\n  - {name: sort, label: b, profile: tiny, deadline: 1.5x}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	c, costs := config.DefaultCluster(), &calibration.Calibration{}
 	err = (&Options{Experiment: e}).refuseKeys(c)
-	if want := "workloads[1].deadline: 1.5x of the time that a job takes alone"; err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "workloads[0]") {
+	if want := "workloads[1].deadline: 1.5x of the time that a job takes alone"; err == nil || !strings.Contains(err.Error(), want) ||
+		strings.Contains(err.Error(), "workloads[0]") {
 		t.Errorf("%v, want %s", err, want)
 	}
 	if err := (&Options{Experiment: e, Calibration: costs}).refuseKeys(c); err != nil {
@@ -124,7 +126,10 @@ func TestSetDeadlines(t *testing.T) {
 		e := must(config.ParseExperiment("e.yaml", []byte("workloads: [{"+x.workload+"}]\n")))
 		c := config.DefaultCluster()
 		h, _ := must2(workload.Cluster(c))
-		trial := &trialRun{trial: &trial{plan: config.Trial{Workload: e.Workloads[0]}, options: &Options{Experiment: e, Cluster: c}}, submissions: make([]workload.Submission, x.jobs)}
+		trial := &trialRun{
+			trial:       &trial{plan: config.Trial{Workload: e.Workloads[0]}, options: &Options{Experiment: e, Cluster: c}},
+			submissions: make([]workload.Submission, x.jobs),
+		}
 		if twin, err := workload.Of(e.Workloads[0]).Twin(t.Context(), e.Cache); err == nil {
 			trial.options.Calibration = calibration.Uncalibrated(h.Cluster, twin.Costs)
 		}

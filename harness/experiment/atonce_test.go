@@ -76,10 +76,13 @@ func (m *skipping) Round(v *state.View, free []state.NodeID, out []sched.Decisio
 }
 
 var registerSkipping = sync.OnceValue(func() error {
-	return sched.Register(sched.Info{Name: "skipping", Summary: "skips heartbeats", Source: "a test", Build: func(sched.Args) (sched.Model, error) {
-		fifo, err := sched.New("fifo", nil)
-		return &skipping{Model: fifo}, err
-	}})
+	return sched.Register(sched.Info{
+		Name: "skipping", Summary: "skips heartbeats", Source: "a test",
+		Build: func(sched.Args) (sched.Model, error) {
+			fifo, err := sched.New("fifo", nil)
+			return &skipping{Model: fifo}, err
+		},
+	})
 })
 
 const experimentAtOnce = `
@@ -129,7 +132,10 @@ func TestCountsAtOnce(t *testing.T) {
 	var told [2]map[string]measure.Now
 	for i, cores := range []int{1, 4} {
 		live := map[string]*Live{}
-		if _, _, err := atOnce(t.Context(), t, cores, Options{Experiment: parsed(t, experimentAtOnce), Root: t.TempDir(), Name: "run", Watched: true}, func(s Step) {
+		if _, _, err := atOnce(t.Context(), t, cores, Options{
+			Experiment: parsed(t, experimentAtOnce), Root: t.TempDir(),
+			Name: "run", Watched: true,
+		}, func(s Step) {
 			if s.Live != nil {
 				live[s.Trial] = s.Live
 			}
@@ -149,7 +155,8 @@ func TestCountsAtOnce(t *testing.T) {
 // TestInterruptedAtOnce: a run whose trials are simulated at once and that is interrupted
 // gives, when it is resumed, the files of a run that was not.
 func TestInterruptedAtOnce(t *testing.T) {
-	whole, _ := must2(atOnce(t.Context(), t, 4, Options{Experiment: parsed(t, experimentAtOnce), Root: t.TempDir(), Name: "run"}, func(Step) {}))
+	whole, _ := must2(atOnce(t.Context(), t, 4, Options{Experiment: parsed(t, experimentAtOnce), Root: t.TempDir(), Name: "run"},
+		func(Step) {}))
 	o := Options{Experiment: parsed(t, experimentAtOnce), Root: t.TempDir(), Name: "run"}
 	ctx, interrupt := context.WithCancelCause(t.Context())
 	run, _, err := atOnce(ctx, t, 4, o, func(s Step) {
@@ -173,7 +180,8 @@ func TestInterruptedAtOnce(t *testing.T) {
 		t.Errorf("files, of a whole run -, of a resumed one +:\n%.3000s", d)
 	}
 	trials, err := results.List(again)
-	if order := slices.IsSortedFunc(trials, func(a, b results.Trial) int { return a.Repeat - b.Repeat }); err != nil || len(trials) != 12 || !order {
+	if order := slices.IsSortedFunc(trials, func(a, b results.Trial) int { return a.Repeat - b.Repeat }); err != nil || len(trials) != 12 ||
+		!order {
 		t.Errorf("%d results, in order %v: %v", len(trials), order, err)
 	}
 }

@@ -34,7 +34,8 @@ func TestHalfTheInputCached(t *testing.T) {
 	}
 	t.Logf("%+v; warnings %q", *r.Cache, r.Warnings)
 	longest := float64(r.InputBytes) / 6 * 1.1
-	if off := math.Abs(r.Cache.Fraction-0.5) * float64(r.InputBytes); off > longest/2 || r.Cache.BytesCached != r.Cache.BytesAsked || r.Cache.BytesCachedEnd != r.Cache.BytesCached {
+	if off := math.Abs(r.Cache.Fraction-0.5) * float64(r.InputBytes); off > longest/2 || r.Cache.BytesCached != r.Cache.BytesAsked ||
+		r.Cache.BytesCachedEnd != r.Cache.BytesCached {
 		t.Errorf("%+v of %d bytes: want half, to half a file, from beginning to end", *r.Cache, r.InputBytes)
 	}
 	_, events := readTrace(t, run)
@@ -63,7 +64,8 @@ func TestHalfTheInputCached(t *testing.T) {
 		}
 	}
 	if copies < 2*r.Cache.Files || local == 0 || notes != 1 {
-		t.Errorf("trace has %d cached copies, %d cache-local maps and %d notes of the cache, want 2 a cached block, some, 1", copies, local, notes)
+		t.Errorf("trace has %d cached copies, %d cache-local maps and %d notes of the cache, want 2 a cached block, some, 1", copies, local,
+			notes)
 	}
 	noneCached(t, clients, "half")
 }
@@ -79,10 +81,12 @@ func TestCacheOverCapacity(t *testing.T) {
 	folder := "/heddle-test/over-capacity"
 	files := must(clients.HDFS.Files(t.Context()))
 	t.Cleanup(func() { files.RemoveAll(folder) })
-	mustDo(t, clients.HDFS.WriteFile(t.Context(), folder+"/part", io.LimitReader(zeros{}, capacity/4+1<<20), hdfs.WriteOptions{Replication: 4, BlockSize: 16 << 20}))
+	mustDo(t, clients.HDFS.WriteFile(t.Context(), folder+"/part", io.LimitReader(zeros{}, capacity/4+1<<20),
+		hdfs.WriteOptions{Replication: 4, BlockSize: 16 << 20}))
 	e, _ := parse(t, cached(1))
 	e.Cache.Replicas = 4 // so that a quarter of what must be cached has to be written
-	_, err := cacheInput(t.Context(), clients.HDFS, newFakeCache(), workload.Input{Path: folder}, e.Cache, time.Hour, func(text string) { t.Log(text) })
+	_, err := cacheInput(t.Context(), clients.HDFS, newFakeCache(), workload.Input{Path: folder}, e.Cache, time.Hour,
+		func(text string) { t.Log(text) })
 	wantError(t, err, "lower cache.fraction", mib(capacity))
 	noneCached(t, clients, "over")
 }

@@ -159,7 +159,8 @@ func TestCacheWanted(t *testing.T) {
 			t.Errorf("cached %v, want only %s, in one copy", c.files, all[1])
 		}
 		mustDo(t, c.remove(t.Context(), false))
-		if c, err = cacheInput(t.Context(), f, f, workload.Input{Path: "/in", Cached: all}, half(), time.Hour, quiet); err != nil || c.result.Files != 4 || c.result.BytesAsked != 400 {
+		if c, err = cacheInput(t.Context(), f, f, workload.Input{Path: "/in", Cached: all}, half(), time.Hour, quiet); err != nil ||
+			c.result.Files != 4 || c.result.BytesAsked != 400 {
 			t.Errorf("half by the experiment and all by the workload: %+v, %v, want each of 4 files once", c.result, err)
 		}
 	})
@@ -206,14 +207,35 @@ func TestCacheNotPossible(t *testing.T) {
 		is    error
 		after time.Duration // how long it is tried
 	}{
-		{name: "over capacity", set: func(f *fakeCache, _ *config.Cache) { f.capacity = 150 << 20 }, says: []string{"200.0 MiB", "150.0 MiB", "cache.fraction"}},
-		{name: "two copies over capacity", set: func(f *fakeCache, o *config.Cache) { f.capacity, o.Replicas = 300<<20, 2 }, says: []string{"need 400.0 MiB", "300.0 MiB"}},
+		{
+			name: "over capacity", set: func(f *fakeCache, _ *config.Cache) { f.capacity = 150 << 20 },
+			says: []string{"200.0 MiB", "150.0 MiB", "cache.fraction"},
+		},
+		{
+			name: "two copies over capacity", set: func(f *fakeCache, o *config.Cache) { f.capacity, o.Replicas = 300<<20, 2 },
+			says: []string{"need 400.0 MiB", "300.0 MiB"},
+		},
 		{name: "no cache", set: func(f *fakeCache, _ *config.Cache) { f.capacity = 0 }, says: []string{"no DataNode has a cache", "doctor"}},
-		{name: "taken by others", set: func(f *fakeCache, _ *config.Cache) { f.capacity, f.others = 300<<20, 150<<20 }, says: []string{"other directives use 150.0 MiB"}, after: cachePatience},
-		{name: "input of others", set: func(f *fakeCache, _ *config.Cache) { f.warm = "/in/part-00001" }, says: []string{"100.0 MiB of the input in /in", "other directives"}, after: cachePatience},
-		{name: "a file stays out", set: func(f *fakeCache, o *config.Cache) { f.stuck, o.Fraction = "/in/part-00002", 1 }, says: []string{"300.0 MiB of 400.0 MiB", "block 1 of /in/part-00002 (0 copies, replicas on r1n1, r2n1)"}, after: cachePatience},
-		{name: "too few replicas", set: func(_ *fakeCache, o *config.Cache) { o.Replicas = 3 }, says: []string{"has only 2 replicas", "cache.replicas 3"}},
-		{name: "less than a file", set: func(_ *fakeCache, o *config.Cache) { o.Fraction = 0.1 }, says: []string{"cache.fraction 0.1 is less than half a file of the 4 in /in"}},
+		{
+			name: "taken by others", set: func(f *fakeCache, _ *config.Cache) { f.capacity, f.others = 300<<20, 150<<20 },
+			says: []string{"other directives use 150.0 MiB"}, after: cachePatience,
+		},
+		{
+			name: "input of others", set: func(f *fakeCache, _ *config.Cache) { f.warm = "/in/part-00001" },
+			says: []string{"100.0 MiB of the input in /in", "other directives"}, after: cachePatience,
+		},
+		{
+			name: "a file stays out", set: func(f *fakeCache, o *config.Cache) { f.stuck, o.Fraction = "/in/part-00002", 1 },
+			says: []string{"300.0 MiB of 400.0 MiB", "block 1 of /in/part-00002 (0 copies, replicas on r1n1, r2n1)"}, after: cachePatience,
+		},
+		{
+			name: "too few replicas", set: func(_ *fakeCache, o *config.Cache) { o.Replicas = 3 },
+			says: []string{"has only 2 replicas", "cache.replicas 3"},
+		},
+		{
+			name: "less than a file", set: func(_ *fakeCache, o *config.Cache) { o.Fraction = 0.1 },
+			says: []string{"cache.fraction 0.1 is less than half a file of the 4 in /in"},
+		},
 		{name: "no listing", set: func(f *fakeCache, _ *config.Cache) { f.fails["locations"] = broken }, is: broken},
 		{name: "no report", set: func(f *fakeCache, _ *config.Cache) { f.fails["nodes"] = broken }, is: broken},
 		{name: "no pool", set: func(f *fakeCache, _ *config.Cache) { f.fails["pool"] = broken }, is: broken},
@@ -262,7 +284,8 @@ func TestCacheInterrupted(t *testing.T) {
 		f.stuck = "/in/part-00000"
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
-		errtest.Is(t, errOf(cacheInput(ctx, f, f, workload.Input{Path: "/in"}, config.Cache{Fraction: 1, Replicas: 1}, time.Hour, quiet)), context.DeadlineExceeded)
+		errtest.Is(t, errOf(cacheInput(ctx, f, f, workload.Input{Path: "/in"}, config.Cache{Fraction: 1, Replicas: 1}, time.Hour, quiet)),
+			context.DeadlineExceeded)
 		if len(f.pools)+len(f.directives) > 0 {
 			t.Errorf("left %v, %v", f.pools, f.directives)
 		}

@@ -27,7 +27,8 @@ const lessCapacity = `
 name: capacity
 models: [%s]
 workloads:
-  - {name: wordcount, size: 12MiB, maps: 6, reduces: 1, settings: {dfs.blocksize: 2097152, mapreduce.input.fileinputformat.split.maxsize: 1048576}}
+  - {name: wordcount, size: 12MiB, maps: 6, reduces: 1,
+     settings: {dfs.blocksize: 2097152, mapreduce.input.fileinputformat.split.maxsize: 1048576}}
 capacity:
   container: 512MiB
   steps:
@@ -138,7 +139,8 @@ func checkCapacity(t *testing.T, events []traces.Event) {
 			left = c.slots
 		}
 		if with > most {
-			t.Errorf("%v is container %d on %s at %v, which had %d slots left at most in the %v before; changes %v", s.Attempt, with, s.Node, at, most, before, changes[s.Node])
+			t.Errorf("%v is container %d on %s at %v, which had %d slots left at most in the %v before; changes %v", s.Attempt, with, s.Node, at,
+				most, before, changes[s.Node])
 		}
 	}
 	t.Logf("%d attempts; changes %v", len(started), changes)

@@ -129,8 +129,10 @@ func TestEmulatedOracle(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c, trace := machines(t, x.more), swim(t, x.jobs)
 			const twice = "[{model: yarn, label: a}, {model: yarn, label: b}]"
-			emulated, trials := carryOut(t, c, twice, trace, func(o experiment.Options) (*runs.Run, error) { return experiment.Emulate(t.Context(), o, nil) })
-			virtual, _ := carryOut(t, c, twice, trace, func(o experiment.Options) (*runs.Run, error) { return experiment.Simulate(t.Context(), o, nil) })
+			emulated, trials := carryOut(t, c, twice, trace,
+				func(o experiment.Options) (*runs.Run, error) { return experiment.Emulate(t.Context(), o, nil) })
+			virtual, _ := carryOut(t, c, twice, trace,
+				func(o experiment.Options) (*runs.Run, error) { return experiment.Simulate(t.Context(), o, nil) })
 			for _, r := range trials {
 				if i := slices.IndexFunc(r.Warnings, func(w string) bool { return strings.Contains(w, "heartbeats were late") }); i >= 0 {
 					t.Skip(r.Warnings[i])

@@ -12,7 +12,8 @@ import (
 func TestExplained(t *testing.T) {
 	labtest.Long(t)
 	c, _ := lab(t)
-	const head, faults = "name: one\ncoldReads: false\nworkloads:\n  - {name: wordcount, size: 64MiB, maps: 8, ", "}\nspeculation: none\nfaults:\n"
+	const head, faults = "name: one\ncoldReads: false\nworkloads:\n  - {name: wordcount, size: 64MiB, maps: 8, ",
+		"}\nspeculation: none\nfaults:\n"
 	for _, x := range []struct {
 		want explain.Cause
 		text string
@@ -38,7 +39,8 @@ func TestExplained(t *testing.T) {
 		for _, l := range found.Lines {
 			t.Logf("%v, %.0f %%: %s", l.Seconds, l.Share, l.Sentence)
 		}
-		if first := found.Lines[0]; x.want != "" && first.Cause != x.want || x.want == "" && first.Cause != "cores" && !first.Inherent && first.Share > 10 {
+		if first := found.Lines[0]; x.want != "" && first.Cause != x.want || x.want == "" && first.Cause != "cores" && !first.Inherent &&
+			first.Share > 10 {
 			t.Errorf("first of %v is %s; want %q", found.Makespan, first.Cause, x.want)
 		}
 	}

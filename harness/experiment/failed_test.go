@@ -104,7 +104,10 @@ func TestOneJobFails(t *testing.T) {
 func TestCountFailures(t *testing.T) {
 	day := config.Workload{Name: config.WorkloadTrace}
 	job := func(i int, outcome traces.Outcome, diagnostics string) capture.Job {
-		return capture.Job{ID: traces.JobID(fmt.Sprintf("job_1_%04d", i)), Tags: []string{fmt.Sprintf("tag-%d", i)}, Outcome: outcome, Diagnostics: diagnostics}
+		return capture.Job{
+			ID: traces.JobID(fmt.Sprintf("job_1_%04d", i)), Tags: []string{fmt.Sprintf("tag-%d", i)}, Outcome: outcome,
+			Diagnostics: diagnostics,
+		}
 	}
 	const amLost = "\nApplication application_1_0001 failed 2 times due to ApplicationMaster timeout\x1b[31m.\nFailing the application."
 	well := []capture.Job{job(0, traces.Succeeded, ""), job(1, traces.Succeeded, ""), job(2, traces.Succeeded, "")}
@@ -146,12 +149,22 @@ func TestCountFailures(t *testing.T) {
 			"all", day,
 			[]capture.Job{job(0, traces.Failed, "a"), job(1, traces.Killed, "b"), job(2, traces.Failed, "c")},
 			nil,
-			[]string{"day-0 (job_1_0000) failed: a; the first attempt that failed said: java.io.IOException: disk full", "day-1 (job_1_0001) killed: b", "day-2 (job_1_0002) failed: c"},
+			[]string{
+				"day-0 (job_1_0000) failed: a; the first attempt that failed said: java.io.IOException: disk full",
+				"day-1 (job_1_0001) killed: b", "day-2 (job_1_0002) failed: c",
+			},
 			[2]int{3, 3},
 			"all 3 jobs failed; the first: day-0 (job_1_0000) failed: a",
 		},
 		{"unknown", day, []capture.Job{well[0], job(1, traces.Unfinished, "")}, nil, nil, [2]int{1, 0}, "job_1_0001 unfinished"},
-		{"of a named workload", config.Workload{Name: "sort"}, []capture.Job{well[0], job(1, traces.Failed, amLost)}, nil, nil, [2]int{2, 1}, "job_1_0001 failed: Application application_1_0001 failed 2 times"},
+		{
+			"of a named workload",
+			config.Workload{Name: "sort"},
+			[]capture.Job{well[0], job(1, traces.Failed, amLost)},
+			nil, nil,
+			[2]int{2, 1},
+			"job_1_0001 failed: Application application_1_0001 failed 2 times",
+		},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			run, result := threeJobs(x.w), &results.Trial{}
@@ -175,7 +188,10 @@ func TestCountFailures(t *testing.T) {
 				t.Errorf("%d jobs, %d failed; want %v", c.Jobs(), c.Others, x.counts)
 			}
 			for i := range run.submissions {
-				if failed := slices.ContainsFunc(got, func(text string) bool { return strings.HasPrefix(text, run.submissions[i].Name+" ") }); x.err == "" && failed != (run.failures[i] != nil) {
+				if failed := slices.ContainsFunc(got, func(text string) bool {
+					return strings.HasPrefix(text,
+						run.submissions[i].Name+" ")
+				}); x.err == "" && failed != (run.failures[i] != nil) {
 					t.Errorf("%s: failure %v", run.submissions[i].Name, run.failures[i])
 				}
 			}

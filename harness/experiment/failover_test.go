@@ -75,7 +75,10 @@ func TestTrialBeginsInFailover(t *testing.T) {
 			masters := &twoMasters{RoundTripper: yarntest.New(yarntest.Config{Nodes: yarntest.Workers(2, 2, 4096, 8)}).Transport(), after: x.after}
 			rm := must(yarnclient.NewRM(yarnclient.Options{Addresses: []string{"rm1:8088", "rm2:8088"}, Transport: masters}))
 			history := must(yarnclient.NewHistory(yarnclient.Options{Addresses: []string{"history:19888"}, Transport: masters}))
-			cluster := &clients.Clients{Config: &config.Cluster{Name: "two", ResourceManagers: []string{"rm1:8088", "rm2:8088"}}, RM: rm, History: history}
+			cluster := &clients.Clients{
+				Config: &config.Cluster{Name: "two", ResourceManagers: []string{"rm1:8088", "rm2:8088"}}, RM: rm,
+				History: history,
+			}
 			folder := must(os.OpenRoot(t.TempDir()))
 			defer folder.Close()
 			var said []string
@@ -94,7 +97,8 @@ func TestTrialBeginsInFailover(t *testing.T) {
 			if took := time.Since(start); took < x.took || took > x.took+5*time.Second {
 				t.Errorf("a master after %v: %v passed, want %v", x.after, took, x.took)
 			}
-			if want := []string{"waiting for an active ResourceManager, at most 2m0s"}; x.after > 0 && !slices.Equal(said, want) || x.after == 0 && said != nil {
+			if want := []string{"waiting for an active ResourceManager, at most 2m0s"}; x.after > 0 && !slices.Equal(said, want) || x.after == 0 &&
+				said != nil {
 				t.Errorf("a master after %v: said %q", x.after, said)
 			}
 			if x.fails {

@@ -23,7 +23,8 @@ func TestFairScheduler(t *testing.T) {
 	before := labelsOf(t, clients)
 
 	t.Run("its own decisions", func(t *testing.T) {
-		run := must(runText(t, &cluster, strings.NewReplacer("models: [fifo]", "models: [yarn]", "actuator: labels", "actuator: none").Replace(steered)))
+		run := must(runText(t, &cluster, strings.NewReplacer("models: [fifo]", "models: [yarn]", "actuator: labels",
+			"actuator: none").Replace(steered)))
 		header := checkMeasured(t, clients, run)
 		if class := header.Settings["yarn.resourcemanager.scheduler.class"]; !strings.HasSuffix(class, ".FairScheduler") {
 			t.Errorf("the trace says that the scheduler is %q, so a replay would simulate another", class)

@@ -73,9 +73,19 @@ func TestTraceRefused(t *testing.T) {
 		want       []string // words of the error
 	}{
 		{"queue", `, first: 1, queues: {"*": nosuch}`, "", nil, nil, []string{"one (job_", "nosuch", "unknown queue"}},
-		{"no space for input", ", first: 1", "prepare", []string{"-setSpaceQuota", "1m", change.DataRoot + "/trace"}, []string{"-clrSpaceQuota", change.DataRoot + "/trace"}, []string{"write input of", "quota"}},
+		{
+			"no space for input", ", first: 1", "prepare",
+			[]string{"-setSpaceQuota", "1m", change.DataRoot + "/trace"},
+			[]string{"-clrSpaceQuota", change.DataRoot + "/trace"},
+			[]string{"write input of", "quota"},
+		},
 		{"read-only", ", first: 1", "prepare", []string{"-safemode", "enter"}, []string{"-safemode", "leave"}, []string{"safe mode"}},
-		{"no space for output", ", first: 1, settings: {mapreduce.reduce.maxattempts: 1}", "run", []string{"-setSpaceQuota", blockQuota, change.DataRoot + "/trace/output"}, []string{"-clrSpaceQuota", change.DataRoot + "/trace/output"}, []string{"one (job_", "quota"}},
+		{
+			"no space for output", ", first: 1, settings: {mapreduce.reduce.maxattempts: 1}", "run",
+			[]string{"-setSpaceQuota", blockQuota, change.DataRoot + "/trace/output"},
+			[]string{"-clrSpaceQuota", change.DataRoot + "/trace/output"},
+			[]string{"one (job_", "quota"},
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			before := leftInHDFS(t, clients)
@@ -89,7 +99,10 @@ func TestTraceRefused(t *testing.T) {
 					once.Do(func() { admin(test.begin...) })
 				}
 			}
-			run, err := Run(t.Context(), Options{Experiment: e, Source: source, Cluster: c, Root: t.TempDir(), Name: "run", Program: program, Progress: progress})
+			run, err := Run(t.Context(), Options{
+				Experiment: e, Source: source, Cluster: c, Root: t.TempDir(), Name: "run", Program: program,
+				Progress: progress,
+			})
 			if test.begin != nil {
 				admin(test.end...)
 			}
@@ -129,7 +142,8 @@ const blockQuota = "33554432"
 func TestTraceNodeLost(t *testing.T) {
 	labtest.Long(t)
 	c, clients := lab(t)
-	text := strings.Replace(traceText(t, ", cpu: 3s"), "workloads:", "speculation: none\nfaults:\n  - {at: 12s, node: r1n2, what: down}\n  - {at: 32s, node: r1n2, what: up}\nworkloads:", 1)
+	text := strings.Replace(traceText(t, ", cpu: 3s"), "workloads:",
+		"speculation: none\nfaults:\n  - {at: 12s, node: r1n2, what: down}\n  - {at: 32s, node: r1n2, what: up}\nworkloads:", 1)
 	run := must(runText(t, c, text, labtest.Binary(t)))
 	_, events := readTrace(t, run)
 	if list, want := wentAndCame(t, events), []string{"down r1n2", "up r1n2"}; !slices.Equal(list, want) {
@@ -150,7 +164,8 @@ func TestTraceNodeLost(t *testing.T) {
 	mustDo(t, doc.WriteText(&out, a.Doc(), false))
 	t.Log(out.String())
 	if a.Sum.ExtraAttempts == 0 || a.Sum.ExtraAttempts != on || a.Sum.FailedJobs != 0 {
-		t.Errorf("%d attempts more, %d attempts did not succeed, %d jobs failed; want some more, as many, none", a.Sum.ExtraAttempts, on, a.Sum.FailedJobs)
+		t.Errorf("%d attempts more, %d attempts did not succeed, %d jobs failed; want some more, as many, none", a.Sum.ExtraAttempts, on,
+			a.Sum.FailedJobs)
 	}
 	whole(t, clients)
 	noneRunning(t, clients, "after its end")

@@ -49,7 +49,8 @@ func TestForecast(t *testing.T) {
 		},
 		TotalMs: 987e3, TellPct: 5, Metric: "makespan",
 		Tell: []ForecastTell{
-			{Workload: "sort", A: "yarn", B: "fifo", Pairs: 2, SpreadPct: 9.76, Repeats: 34, SeenRepeats: math.MaxInt32}, // on the mean they do not differ
+			// on the mean they do not differ
+			{Workload: "sort", A: "yarn", B: "fifo", Pairs: 2, SpreadPct: 9.76, Repeats: 34, SeenRepeats: math.MaxInt32},
 			{Workload: "sort", A: "yarn", B: "acl"},
 			{Workload: "sort", A: "fifo", B: "acl"},
 		},
@@ -74,7 +75,8 @@ func TestForecast(t *testing.T) {
 
 	// What the run has nothing of has no estimate, and is said to have none.
 	other := Expect(parse("workloads: [{name: terasort, profile: tiny}]"), like, makespan, 5)
-	if other.TotalMs != 0 || len(other.Warnings) != 1 || !strings.Contains(other.Warnings[0], "1 of 1 trials have no estimate, the first is r01-terasort-yarn") {
+	if other.TotalMs != 0 || len(other.Warnings) != 1 ||
+		!strings.Contains(other.Warnings[0], "1 of 1 trials have no estimate, the first is r01-terasort-yarn") {
 		t.Errorf("forecast of another workload: %+v", other)
 	}
 	var b strings.Builder

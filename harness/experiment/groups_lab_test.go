@@ -10,7 +10,8 @@ import (
 const groupedReduces = `
 name: grouped
 workloads:
-  - {` + oneFile + `, reduces: 2, settings: {mapreduce.input.fileinputformat.split.maxsize: 1048576, mapreduce.job.reduce.slowstart.completedmaps: "1.0"}}
+  - {` + oneFile + `, reduces: 2,
+     settings: {mapreduce.input.fileinputformat.split.maxsize: 1048576, mapreduce.job.reduce.slowstart.completedmaps: "1.0"}}
 models: [{model: fifo, reduces: reduce-greedy, params: {reduces.groups: true}}]
 speculation: none
 `

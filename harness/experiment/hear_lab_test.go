@@ -51,7 +51,8 @@ func (f *findings) Errorf(format string, args ...any) {
 func compareHeard(t *findings, m *schedtest.Listener, events []traces.Event) {
 	// An agent's answer may be late once, or it takes no samples for a while.
 	stalls, longest := stallsOf(events)
-	t.Logf("%d of %d samples were heard for the first time when 2 s old or more: %v; agents took none for 2 s or more %d times, up to %v", m.Late, len(m.Samples), m.LateAges, stalls, longest)
+	t.Logf("%d of %d samples were heard for the first time when 2 s old or more: %v; agents took none for 2 s or more %d times, up to %v",
+		m.Late, len(m.Samples), m.LateAges, stalls, longest)
 	checkHeard(t, m, stalls+len(m.Samples)/30)
 	maps := 0
 	for id, a := range attemptsIn(events) {
@@ -63,7 +64,8 @@ func compareHeard(t *findings, m *schedtest.Listener, events []traces.Event) {
 		// One task that always computes adds 1 - e^(-t/60), while what was there decays.
 		decay := math.Exp(-a.took().Seconds() / 60)
 		if after < before*decay+(1-decay)/2 {
-			t.Errorf("%v computed on %s for %v, and the load that was heard went from %.2f to %.2f: one more task makes it %.2f", id, a.node, a.took(), before, after, before*decay+1-decay)
+			t.Errorf("%v computed on %s for %v, and the load that was heard went from %.2f to %.2f: one more task makes it %.2f", id, a.node,
+				a.took(), before, after, before*decay+1-decay)
 		}
 	}
 	if maps != 4 {
@@ -117,7 +119,8 @@ func compareLoad(t *findings, events []traces.Event) {
 				control += far * far
 				samples++
 				if second%10 == 0 {
-					t.Logf("%s after %d s: load %.2f measured, %.2f modelled, %.2f by the control", n, second, x.Load1, before+model[second], before+running)
+					t.Logf("%s after %d s: load %.2f measured, %.2f modelled, %.2f by the control", n, second, x.Load1, before+model[second],
+						before+running)
 				}
 			}
 		}
@@ -143,7 +146,10 @@ func samplesOf(events []traces.Event) (list []traces.NodeSample) {
 func modelledLoad(t *testing.T, list []ranOn) []float64 {
 	size := state.Resource{MemoryMB: 1, VCores: 1}
 	job := func(name string, start traces.Time, w sim.Work) sim.Job {
-		return sim.Job{JobSpec: state.JobSpec{Name: name, Queue: "q", Maps: 1, MapSize: size, ReduceSize: size}, SubmitMs: int64(start) / 1e6, MapWork: []sim.Work{w}}
+		return sim.Job{
+			JobSpec: state.JobSpec{Name: name, Queue: "q", Maps: 1, MapSize: size, ReduceSize: size}, SubmitMs: int64(start) / 1e6,
+			MapWork: []sim.Work{w},
+		}
 	}
 	end := list[0].end
 	for _, a := range list {

@@ -36,14 +36,19 @@ func checkHeard(t testing.TB, m *schedtest.Listener, late int) {
 		nodes[x.Node] = true
 		highest = max(highest, x.Load1)
 	}
-	t.Logf("heard %v; %d reports of full and %d of idle nodes; %d samples of %d nodes, %d to %d ms old, the first time up to %d ms", m.Heard, m.Full, m.Idle, len(m.Samples), len(nodes), m.FreshestMs, m.OldestMs, m.SlowestMs)
-	for what, times := range map[string]int{"job submitted": 1, "job ended": 1, "task started": 5, "task ended": 5, "confirmed": 5, "notes": 1} {
+	t.Logf("heard %v; %d reports of full and %d of idle nodes; %d samples of %d nodes, %d to %d ms old, the first time up to %d ms", m.Heard,
+		m.Full, m.Idle, len(m.Samples), len(nodes), m.FreshestMs, m.OldestMs, m.SlowestMs)
+	for what, times := range map[string]int{
+		"job submitted": 1, "job ended": 1, "task started": 5, "task ended": 5, "confirmed": 5,
+		"notes": 1,
+	} {
 		if m.Heard[what] != times {
 			t.Errorf("%s: heard %d times, want %d", what, m.Heard[what], times)
 		}
 	}
 	if len(nodes) != 4 || m.Late > late || late == 0 && m.OldestMs >= 2000 {
-		t.Errorf("samples of %d nodes, %d late, up to %d ms old: want 4 nodes, at most %d late, less than 2000 ms", len(nodes), m.Late, m.OldestMs, late)
+		t.Errorf("samples of %d nodes, %d late, up to %d ms old: want 4 nodes, at most %d late, less than 2000 ms", len(nodes), m.Late,
+			m.OldestMs, late)
 	}
 	if m.Heard["tick"] < 5 || m.Full == 0 || m.Idle == 0 || highest < 0.1 {
 		t.Errorf("%d ticks, %d reports of full and %d of idle nodes, load up to %.2f: want 5 ticks, some reports, and a load that computing raises to 0.1 or more", m.Heard["tick"], m.Full, m.Idle, highest)
@@ -68,7 +73,10 @@ func TestModelHearsSimulated(t *testing.T) {
 		Nodes: 4, Racks: 2, Slots: 2, Container: 512 << 20, BlockSize: 8 << 20, Replication: 2,
 		NMHeartbeat: units.Duration(200 * time.Millisecond), AMHeartbeat: units.Duration(200 * time.Millisecond),
 	}}
-	run := must(Simulate(t.Context(), Options{Experiment: e, Source: source, Cluster: c, Root: t.TempDir(), Name: "run", Progress: func(Step) {}}, nil))
+	run := must(Simulate(t.Context(), Options{
+		Experiment: e, Source: source, Cluster: c, Root: t.TempDir(), Name: "run",
+		Progress: func(Step) {},
+	}, nil))
 	m := (*made)[len(*made)-1]
 	checkHeard(t, m, 0)
 	events := lastTrace(t, run)

@@ -175,7 +175,8 @@ func checkStages(t *testing.T, r results.Trial, events []traces.Event) (faults [
 	for _, j := range r.Jobs {
 		t.Logf("%s: %s: %d decisions honoured, %d others, %d ms", r.Name, j.Name, honoured[j.ID], other[j.ID], j.CompletionMs)
 		if honoured[j.ID] < 2 || other[j.ID] > 0 {
-			faults = append(faults, fmt.Sprintf("%s: %s: %d decisions honoured and %d others, want all of at least 2", r.Name, j.ID, honoured[j.ID], other[j.ID]))
+			faults = append(faults, fmt.Sprintf("%s: %s: %d decisions honoured and %d others, want all of at least 2", r.Name, j.ID, honoured[j.ID],
+				other[j.ID]))
 		}
 	}
 	return faults

@@ -18,7 +18,8 @@ func TestJarOnTheLab(t *testing.T) {
 actuator: labels
 models: [yarn, fifo]
 order: asListed
-workloads: [{jar: `+jar+`, label: words, args: [wordcount, "{input}", "{output}"], size: 4MiB, maps: 4, settings: {mapreduce.job.reduces: 2}}]
+workloads: [{jar: `+jar+`, label: words, args: [wordcount, "{input}", "{output}"], size: 4MiB, maps: 4,
+             settings: {mapreduce.job.reduces: 2}}]
 `))
 	trials, err := results.List(run)
 	if err != nil || len(trials) != 2 {

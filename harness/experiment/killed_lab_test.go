@@ -110,7 +110,8 @@ func TestKilledAtAnyTime(t *testing.T) {
 	labels, files := labelsOf(t, clients), leftInHDFS(t, clients)
 	for i := range times {
 		name := fmt.Sprintf("run%d", i)
-		text := strings.Replace(traceText(t, ", maxTasks: 2"), "workloads:", fmt.Sprintf("seed: %d\nactuator: labels\nmodels: [fifo]\nworkloads:", i+1), 1)
+		text := strings.Replace(traceText(t, ", maxTasks: 2"), "workloads:", fmt.Sprintf("seed: %d\nactuator: labels\nmodels: [fifo]\nworkloads:",
+			i+1), 1)
 		source := filepath.Join(dir, name+".yaml")
 		mustDo(t, os.WriteFile(source, []byte(text), 0o600))
 		cmd := exec.CommandContext(t.Context(), binary, "run", "--cluster", l.Cluster().Name, "--runs", dir, "--run-name", name, source)
@@ -131,7 +132,8 @@ func TestKilledAtAnyTime(t *testing.T) {
 		}
 		mustDo(t, cmd.Process.Kill())
 		<-ended
-		t.Logf("killed %.1f s after it made the run folder; in HDFS are %v; it said last: %s", at.Seconds(), leftInHDFS(t, clients), lastLine(said.Bytes()))
+		t.Logf("killed %.1f s after it made the run folder; in HDFS are %v; it said last: %s", at.Seconds(), leftInHDFS(t, clients),
+			lastLine(said.Bytes()))
 		out, err := exec.CommandContext(t.Context(), binary, "run", "--resume", filepath.Join(dir, name)).CombinedOutput()
 		if err != nil {
 			t.Fatalf("resume: %v\n%s", err, out)

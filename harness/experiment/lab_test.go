@@ -263,7 +263,8 @@ func sums(events []traces.Event, job traces.JobID) map[string]int64 {
 		case *traces.AttemptStarted:
 			if e.Attempt.Job == job {
 				n["TOTAL_LAUNCHED_"+strings.ToUpper(e.Attempt.Kind.String())+"S"]++
-				n[map[traces.Level]string{traces.LevelNode: "DATA", traces.LevelRack: "RACK", traces.LevelOff: "OTHER"}[e.SplitLocality]+"_LOCAL_MAPS"]++
+				n[map[traces.Level]string{traces.LevelNode: "DATA", traces.LevelRack: "RACK", traces.LevelOff: "OTHER"}[e.SplitLocality]+
+					"_LOCAL_MAPS"]++
 			}
 		case *traces.AttemptFinished:
 			if e.Attempt.Job != job {
@@ -463,7 +464,8 @@ func TestCaptureByHand(t *testing.T) {
 	case err := <-live:
 		t.Fatal(err)
 	}
-	job := labtest.Shared(t).Command(ctx, "master", filepath.Join(c.Hadoop.Home, "bin/hadoop"), "jar", jar, "wordcount", folder+"/in", folder+"/out")
+	job := labtest.Shared(t).Command(ctx, "master", filepath.Join(c.Hadoop.Home, "bin/hadoop"), "jar", jar, "wordcount", folder+"/in",
+		folder+"/out")
 	if out, err := job.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -582,7 +584,8 @@ func TestHiBenchScripts(t *testing.T) {
 		{"bayes", "script: ml/bayes, profile: tiny", 11, 1},
 	} {
 		t.Run(w.name, func(t *testing.T) {
-			run := must(runText(t, &withCheckout, experimentOf("{"+w.text+", maps: 4, reduces: 2}")+"models: [fifo]\nactuator: labels\ncoldReads: false\ntimeout: 10m\n"))
+			run := must(runText(t, &withCheckout, experimentOf("{"+w.text+", maps: 4, reduces: 2}")+
+				"models: [fifo]\nactuator: labels\ncoldReads: false\ntimeout: 10m\n"))
 			trials, err := results.List(run)
 			if err != nil || len(trials) != 1 || len(trials[0].Reports) != w.reports || len(trials[0].Jobs) < w.jobs {
 				t.Fatalf("results %+v, %v: want %d jobs and %d report lines", trials, err, w.jobs, w.reports)
@@ -603,7 +606,8 @@ func TestLeftoversAreEnded(t *testing.T) {
 	tag := must(hold.Tag(t.Context()))
 	tag += "-1"
 	jar := labtest.Examples(t, c.Hadoop.Home)
-	client := labtest.Shared(t).Command(t.Context(), "master", filepath.Join(c.Hadoop.Home, "bin/hadoop"), "jar", jar, "pi", "-Dmapreduce.job.tags="+tag, "1", "1000000000000")
+	client := labtest.Shared(t).Command(t.Context(), "master", filepath.Join(c.Hadoop.Home, "bin/hadoop"), "jar", jar, "pi",
+		"-Dmapreduce.job.tags="+tag, "1", "1000000000000")
 	mustDo(t, client.Start())
 	defer client.Wait()
 	filter := yarnclient.AppFilter{Tags: []string{tag}, States: change.Unfinished}

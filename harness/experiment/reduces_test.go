@@ -20,13 +20,22 @@ import (
 // for it, on any cluster and with several jobs at once.
 func TestNoDeadlock(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		name := rapid.SampledFrom([]string{"wordcount, size: 64MiB", "sort, size: 96MiB", "terasort, size: 48MiB, maps: 3", "grep, size: 64MiB, regex: a", "sleep, sleep: 3s, maps: 70", "aggregation, visits: 400000", "join, visits: 300000"}).Draw(t, "workload")
-		settings := rapid.SampledFrom([]string{"", ", settings: {mapreduce.reduce.memory.mb: 1024}", ", settings: {mapreduce.map.memory.mb: 700}"}).Draw(t, "settings")
+		name := rapid.SampledFrom([]string{
+			"wordcount, size: 64MiB", "sort, size: 96MiB", "terasort, size: 48MiB, maps: 3",
+			"grep, size: 64MiB, regex: a", "sleep, sleep: 3s, maps: 70", "aggregation, visits: 400000", "join, visits: 300000",
+		}).Draw(t, "workload")
+		settings := rapid.SampledFrom([]string{
+			"", ", settings: {mapreduce.reduce.memory.mb: 1024}",
+			", settings: {mapreduce.map.memory.mb: 700}",
+		}).Draw(t, "settings")
 		jobs, nodes, slots := rapid.IntRange(1, 4).Draw(t, "jobs"), rapid.IntRange(1, 8).Draw(t, "nodes"), rapid.IntRange(1, 8).Draw(t, "slots")
 		if settings != "" {
 			slots = max(slots, 4) // a container of 1 GiB must fit half a node
 		}
-		more := rapid.SampledFrom([]string{"", "capacity: {container: 512MiB, steps: [{at: 20s, left: 0.5}]}\n", "models: [fifo]\nmapSlots: 2\nreduceSlots: 1\n"}).Draw(t, "more")
+		more := rapid.SampledFrom([]string{
+			"", "capacity: {container: 512MiB, steps: [{at: 20s, left: 0.5}]}\n",
+			"models: [fifo]\nmapSlots: 2\nreduceSlots: 1\n",
+		}).Draw(t, "more")
 		lost := nodes > 1 && more == "" && rapid.Bool().Draw(t, "a node is lost")
 		if lost {
 			more = "faults: [{at: 20s, node: r1n1, what: down}]\n"
@@ -46,12 +55,14 @@ func TestNoDeadlock(t *testing.T) {
 		twin := must(workload.Of(w).Twin(t.Context(), e.Cache))
 		input := must(inputOf(e, c, twin))
 		r, _ := must2(replay.Run(&replay.Config{
-			Trace: input, Model: config.Model{Model: rapid.SampledFrom([]string{"yarn", "delay", "fifo", "fair"}).Draw(t, "model")}, Behaviour: e.Under(config.Model{Model: config.ModelYARN}), Seed: 1,
+			Trace: input, Model: config.Model{Model: rapid.SampledFrom([]string{"yarn", "delay", "fifo", "fair"}).Draw(t, "model")},
+			Behaviour: e.Under(config.Model{Model: config.ModelYARN}), Seed: 1,
 			Calibration: calibration.Uncalibrated(input.Header.Cluster, twin.Costs), Modelled: true, Work: twin.Work(), After: twin.After(),
 		}))
 		// Maps whose output is lost with a node while reduces have the last slots wait for these.
 		if again := lost && w.Settings[config.SlowStart] == "1"; !again && (r.StarvedMs > 0 || !lost && r.Attempts.Killed > 0) {
-			t.Fatalf("%d reduces of each job: %d attempts were killed, and maps waited for %d ms while reduces held all slots", w.Reduces, r.Attempts.Killed, r.StarvedMs)
+			t.Fatalf("%d reduces of each job: %d attempts were killed, and maps waited for %d ms while reduces held all slots", w.Reduces,
+				r.Attempts.Killed, r.StarvedMs)
 		}
 	})
 }
@@ -78,7 +89,8 @@ func TestDeadlock(t *testing.T) {
 	r, _ := must2(replay.Run(&x))
 	f := byTrace.Figures()
 	if f.StarvedMs < 250_000 || f.StarvedMs > 300_000 || math.Abs(f.StarvedMs-float64(r.StarvedMs)) > 2000 || f.KilledMs < 2_000_000 {
-		t.Errorf("reduces held all slots for %.0f ms by the trace, for %d by the simulator; killed attempts ran for %.0f ms", f.StarvedMs, r.StarvedMs, f.KilledMs)
+		t.Errorf("reduces held all slots for %.0f ms by the trace, for %d by the simulator; killed attempts ran for %.0f ms", f.StarvedMs,
+			r.StarvedMs, f.KilledMs)
 	}
 }
 
@@ -89,13 +101,18 @@ func TestReducesOfAnOldRun(t *testing.T) {
 		was  map[string]string
 		want int
 		slow string
-	}{{nil, 8, ""}, {map[string]string{"reduces.wordcount": "1", "slowStart.wordcount": "1"}, 1, "1"}, {map[string]string{"reduces.wordcount": "2"}, 2, ""}} {
+	}{
+		{nil, 8, ""},
+		{map[string]string{"reduces.wordcount": "1", "slowStart.wordcount": "1"}, 1, "1"},
+		{map[string]string{"reduces.wordcount": "2"}, 2, ""},
+	} {
 		e := must(config.ParseExperiment("e.yaml", []byte("workloads: [{name: wordcount, size: 512MiB}]")))
 		mustDo(t, FindFiles(e, runs.Manifest{Settings: x.was}))
 		o := Options{Experiment: e, Resume: "run", Progress: func(Step) {}}
 		o.fillReduces(roomOf(config.DefaultCluster()))
 		if w := e.Workloads[0]; w.Spec().Shape().Reduces != x.want || w.Settings[config.SlowStart] != x.slow {
-			t.Errorf("a run with %v is taken up with %d reduces, slow start %q; want %d, %q", x.was, w.Spec().Shape().Reduces, w.Settings[config.SlowStart], x.want, x.slow)
+			t.Errorf("a run with %v is taken up with %d reduces, slow start %q; want %d, %q", x.was, w.Spec().Shape().Reduces,
+				w.Settings[config.SlowStart], x.want, x.slow)
 		}
 	}
 }

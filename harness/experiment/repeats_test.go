@@ -60,7 +60,8 @@ func TestControl(t *testing.T) {
 	// such tests.
 	t.Logf("told apart in %d of %d experiments by pairs, in %d without pairs", paired, experiments, unpaired)
 	if most := 16; paired > most || unpaired > most {
-		t.Errorf("YARN is told from YARN in %d of %d experiments by pairs, and in %d without pairs; want at most %d", paired, experiments, unpaired, most)
+		t.Errorf("YARN is told from YARN in %d of %d experiments by pairs, and in %d without pairs; want at most %d", paired, experiments,
+			unpaired, most)
 	}
 	if a, b := run(7), run(7); a.Digest != b.Digest || a.MakespanMs != b.MakespanMs {
 		t.Errorf("the same seed gives schedule %s of %d ms and %s of %d ms", a.Digest, a.MakespanMs, b.Digest, b.MakespanMs)

@@ -111,7 +111,8 @@ func (w *watched) check(t *testing.T) (faults []string) {
 	maps, told, far, waited := 0, 0, 0, 0
 	for _, d := range w.decisions {
 		fault := func(format string, args ...any) {
-			faults = append(faults, fmt.Sprintf("decision %d for %v %d of %s on %s, which saw %+v: %s", d.ID, d.What, d.BindIndex, d.Job, d.Node, d.Seen, fmt.Sprintf(format, args...)))
+			faults = append(faults, fmt.Sprintf("decision %d for %v %d of %s on %s, which saw %+v: %s", d.ID, d.What, d.BindIndex, d.Job, d.Node,
+				d.Seen, fmt.Sprintf(format, args...)))
 		}
 		seen := d.Seen
 		if seen != nil {
@@ -165,7 +166,8 @@ func (w *watched) check(t *testing.T) (faults []string) {
 			fault("its map is %v", level)
 		}
 	}
-	t.Logf("%d decisions, of which %d say what was seen; %d maps, %d of them not at their block, %d after a wait", len(w.decisions), told, maps, far, waited)
+	t.Logf("%d decisions, of which %d say what was seen; %d maps, %d of them not at their block, %d after a wait", len(w.decisions), told,
+		maps, far, waited)
 	if maps < 16 || far == 0 || waited == 0 || told*10 < len(w.decisions)*8 {
 		faults = append(faults, "too little was seen for the checks to say anything")
 	}
@@ -177,7 +179,8 @@ func (w *watched) checkWhy(t *testing.T, program, trace string) []string {
 	t.Helper()
 	for id, d := range w.bound {
 		a := w.started[id]
-		if a == nil || id.Task.Kind != traces.Map || d.BindIndex != id.Index || d.Seen == nil || len(d.Seen.Candidates) == 0 || d.Seen.WaitUnit != traces.WaitSkips {
+		if a == nil || id.Task.Kind != traces.Map || d.BindIndex != id.Index || d.Seen == nil || len(d.Seen.Candidates) == 0 ||
+			d.Seen.WaitUnit != traces.WaitSkips {
 			continue
 		}
 		at := fmt.Sprintf("%.1f s", float64(a.T)/1e9)
@@ -185,11 +188,15 @@ func (w *watched) checkWhy(t *testing.T, program, trace string) []string {
 			at = fmt.Sprintf("%.2f s", float64(a.T)/1e9)
 		}
 		level := map[traces.Level]string{traces.LevelRack: "rack-local", traces.LevelOff: "off-rack"}[w.levelOf(id.Task, a.Node)]
-		want := []string{fmt.Sprintf("%s on %s at %s: its block is on ", level, a.Node, at), fmt.Sprintf("; %s's limit is %d", w.model, d.Seen.Limit)}
+		want := []string{
+			fmt.Sprintf("%s on %s at %s: its block is on ", level, a.Node, at),
+			fmt.Sprintf("; %s's limit is %d", w.model, d.Seen.Limit),
+		}
 		for _, n := range w.replicas[w.block[id.Task]] {
 			want = append(want, string(n))
 		}
-		out, err := exec.CommandContext(t.Context(), program, "trace", "why", trace, fmt.Sprintf("%s/m%d/%d", id.Job, id.Index, id.Number)).CombinedOutput()
+		out, err := exec.CommandContext(t.Context(), program, "trace", "why", trace,
+			fmt.Sprintf("%s/m%d/%d", id.Job, id.Index, id.Number)).CombinedOutput()
 		if err != nil {
 			t.Fatalf("heddle trace why: %v\n%s", err, out)
 		}

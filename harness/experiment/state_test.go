@@ -89,13 +89,15 @@ repeats: 2`)))
 			"w01-sort-counter with 0 of ", "r01-sort-counter with 0 of ", "r01-sort-anew with 0 of ", "r01-grep-counter with 1 of r01-sort-counter",
 			"w01-sort-counter with 0 of ", "r01-grep-counter with 2 of r01-grep-counter", // killed again
 			"w01-sort-counter with 0 of ", "r01-grep-counter with 3 of r01-grep-counter", "r01-grep-anew with 0 of ",
-			"r02-sort-counter with 4 of r01-grep-counter", "r02-sort-anew with 0 of ", "r02-grep-counter with 5 of r02-sort-counter", "r02-grep-anew with 0 of ",
+			"r02-sort-counter with 4 of r01-grep-counter", "r02-sort-anew with 0 of ", "r02-grep-counter with 5 of r02-sort-counter",
+			"r02-grep-anew with 0 of ",
 		}},
 		{runs.WorldSimulated, []string{
 			"w01-sort-counter with 0 of ", "r01-sort-counter with 0 of ", "r01-sort-anew with 0 of ", "r01-grep-counter with 1 of r01-sort-counter",
 			"w01-sort-counter with 0 of ", "r01-grep-counter with 1 of r01-sort-counter",
 			"w01-sort-counter with 0 of ", "r01-grep-counter with 1 of r01-sort-counter", "r01-grep-anew with 0 of ",
-			"r02-sort-counter with 2 of r01-grep-counter", "r02-sort-anew with 0 of ", "r02-grep-counter with 3 of r02-sort-counter", "r02-grep-anew with 0 of ",
+			"r02-sort-counter with 2 of r01-grep-counter", "r02-sort-anew with 0 of ", "r02-grep-counter with 3 of r02-sort-counter",
+			"r02-grep-anew with 0 of ",
 		}},
 	} {
 		o := Options{Experiment: e, Source: []byte("x"), Cluster: &config.Cluster{Name: "c"}, Root: t.TempDir(), Name: "kept"}
@@ -123,10 +125,14 @@ repeats: 2`)))
 // message that says where it is from.
 func TestStateOfAnother(t *testing.T) {
 	for _, c := range []struct{ file, want string }{
-		{`{"format":1,"model":"counter","for":"counting","learnt":"MQ==","sum":1}`, "in trial r01-sort-counter: read learned state: the checksum is wrong"},
+		{
+			`{"format":1,"model":"counter","for":"counting","learnt":"MQ==","sum":1}`,
+			"in trial r01-sort-counter: read learned state: the checksum is wrong",
+		},
 		{`{"format":2}`, "format 2: this version of heddle reads format 1"},
 	} {
-		e, err := config.ParseExperiment("e.yaml", []byte("workloads: [{name: sort, profile: tiny}]\nmodels: [{model: counter, state: keep}]\nrepeats: 2"))
+		e, err := config.ParseExperiment("e.yaml",
+			[]byte("workloads: [{name: sort, profile: tiny}]\nmodels: [{model: counter, state: keep}]\nrepeats: 2"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -121,7 +121,8 @@ func killMaster(t *testing.T) {
 	commands, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, name := range commands {
 		command, _ := os.ReadFile(name) // it may have ended
-		if !bytes.Contains(command, []byte("MRAppMaster")) || !bytes.Contains(command, []byte("/steertest/")) || bytes.HasPrefix(command, []byte("/bin/bash")) || bytes.HasPrefix(command, []byte("bash")) {
+		if !bytes.Contains(command, []byte("MRAppMaster")) || !bytes.Contains(command, []byte("/steertest/")) ||
+			bytes.HasPrefix(command, []byte("/bin/bash")) || bytes.HasPrefix(command, []byte("bash")) {
 			continue
 		}
 		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(name))); err == nil {

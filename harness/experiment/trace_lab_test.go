@@ -41,7 +41,10 @@ func TestTraceOnCluster(t *testing.T) {
 	type amounts [5]int64
 	asked := func(a *workload.Achieved) amounts {
 		s := &a.Sum
-		return amounts{s.Input.Asked + s.Input.Floors, s.Shuffle.Asked + s.Shuffle.Floors, s.Output.Asked + s.Output.Floors, s.Maps.Asked, s.Reduces.Asked}
+		return amounts{
+			s.Input.Asked + s.Input.Floors, s.Shuffle.Asked + s.Shuffle.Floors, s.Output.Asked + s.Output.Floors, s.Maps.Asked,
+			s.Reduces.Asked,
+		}
 	}
 	if real, simulated := asked(achieved["real"]), asked(achieved["simulated"]); real != simulated {
 		t.Errorf("input, shuffle, output, maps and reduces: the cluster was asked for %v, the simulation for %v", real, simulated)

@@ -44,7 +44,10 @@ func (t *listedTrial) prepare(ctx context.Context) (int64, error) {
 }
 
 func (t *listedTrial) run(context.Context) (results.Trial, error) {
-	return results.Trial{Name: t.plan.Name, Workload: t.plan.Workload.Label, Model: t.plan.Model.Label, Repeat: t.plan.Repeat, MakespanMs: t.world.makespanMs[t.plan.Name]}, nil
+	return results.Trial{
+		Name: t.plan.Name, Workload: t.plan.Workload.Label, Model: t.plan.Model.Label, Repeat: t.plan.Repeat,
+		MakespanMs: t.world.makespanMs[t.plan.Name],
+	}, nil
 }
 func (t *listedTrial) check(context.Context) ([]string, error) { return nil, nil }
 func (t *listedTrial) clean() error                            { return nil }

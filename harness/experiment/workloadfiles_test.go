@@ -28,11 +28,14 @@ func TestFindFiles(t *testing.T) {
 	}
 	settings := must(fileSettings(read(dir), map[string]string{"other": "kept"}))
 	resumed := read(filepath.Join(dir, "runs", "x"))
-	if err := FindFiles(resumed, runs.Manifest{Settings: settings}); err != nil || resumed.Workloads[0].Trace != file || resumed.Workloads[1].Jar != file || settings["other"] != "kept" {
-		t.Errorf("the trace and the jar of a resumed run are %s and %s (%v), want %s", resumed.Workloads[0].Trace, resumed.Workloads[1].Jar, err, file)
+	if err := FindFiles(resumed, runs.Manifest{Settings: settings}); err != nil || resumed.Workloads[0].Trace != file ||
+		resumed.Workloads[1].Jar != file || settings["other"] != "kept" {
+		t.Errorf("the trace and the jar of a resumed run are %s and %s (%v), want %s", resumed.Workloads[0].Trace, resumed.Workloads[1].Jar, err,
+			file)
 	}
 	write("job0\t0\t0\t2\t2\t2\n")
-	if err := FindFiles(resumed, runs.Manifest{Settings: settings}); !errors.Is(err, runs.ErrDamaged) || !strings.Contains(err.Error(), "day.tsv has changed") {
+	if err := FindFiles(resumed, runs.Manifest{Settings: settings}); !errors.Is(err, runs.ErrDamaged) ||
+		!strings.Contains(err.Error(), "day.tsv has changed") {
 		t.Errorf("a trace that has changed: %v", err)
 	}
 	if err := FindFiles(resumed, runs.Manifest{}); err == nil {

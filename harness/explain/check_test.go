@@ -61,7 +61,10 @@ func (r *run) facts() *facts {
 				bound[e.Bound] = decided[e.Decision]
 			}
 		case *traces.AttemptStarted:
-			f.list = append(f.list, &fact{id: e.Attempt, node: e.Node, start: e.T, end: math.MaxInt64, level: cmp.Or(e.ReplicaLocality, e.SplitLocality), decided: -1, speculative: e.Speculative})
+			f.list = append(f.list, &fact{
+				id: e.Attempt, node: e.Node, start: e.T, end: math.MaxInt64,
+				level: cmp.Or(e.ReplicaLocality, e.SplitLocality), decided: -1, speculative: e.Speculative,
+			})
 		case *traces.AttemptFinished:
 			a := f.of(e.Attempt)
 			if a == nil {
@@ -179,7 +182,8 @@ func (f *facts) check(s Step) string {
 		}
 		return f.checkRun(s, a)
 	case link:
-		return must("it ran then and read from elsewhere", a != nil && a.start <= s.From && s.To <= a.end && (a.id.Kind == traces.Reduce || a.level > traces.LevelNode))
+		return must("it ran then and read from elsewhere", a != nil && a.start <= s.From && s.To <= a.end &&
+			(a.id.Kind == traces.Reduce || a.level > traces.LevelNode))
 	case reducesHold:
 		return f.checkReduces(s, a)
 	case othersHold:
@@ -187,9 +191,13 @@ func (f *facts) check(s Step) string {
 		if m := f.started[s.Other.Job]; x == nil && len(m) > 0 && s.Other.Job != s.Job && m[0].T <= s.From && s.To <= f.ended[s.Other.Job] {
 			return "" // its ApplicationMaster did
 		}
-		return must("an attempt of another job had the container", x != nil && x.id.Job != s.Job && x.node == s.Node && s.To <= x.end && s.From >= x.given()-handOverMost)
+		return must("an attempt of another job had the container", x != nil && x.id.Job != s.Job && x.node == s.Node && s.To <= x.end &&
+			s.From >= x.given()-handOverMost)
 	case kept, masterWait:
-		room := f.rooms(s.Job, s.Attempt.Kind, mid, s.Cause == masterWait, func(a *fact) bool { return a.start <= mid && mid < a.end && !a.unlaunched })
+		room := f.rooms(s.Job, s.Attempt.Kind, mid, s.Cause == masterWait, func(a *fact) bool {
+			return a.start <= mid && mid < a.end &&
+				!a.unlaunched
+		})
 		return must("a node had room", room > 0)
 	case handOver:
 		return must("it is short, or a container had been given", s.To-s.From <= handOverMost || a != nil && s.From >= a.given()-handOverMost)

@@ -28,7 +28,8 @@ func simulated(t testing.TB, c *sim.Config, model string) *run {
 	for i := range c.Cluster.Nodes {
 		n := &c.Cluster.Nodes[i]
 		r.header.Cluster.Nodes = append(r.header.Cluster.Nodes, traces.NodeFacts{
-			Node: traces.Node(n.Name), Rack: n.Rack, MemoryBytes: int64(n.Capacity.MemoryMB) << 20, VCores: n.Capacity.VCores, Cores: n.Cores, Worker: true,
+			Node: traces.Node(n.Name), Rack: n.Rack, MemoryBytes: int64(n.Capacity.MemoryMB) << 20, VCores: n.Capacity.VCores, Cores: n.Cores,
+			Worker: true,
 		})
 		if n.DiskBytesPerSec > 0 {
 			r.header.Cluster.Disks = append(r.header.Cluster.Disks, traces.DiskFacts{Node: traces.Node(n.Name), BytesPerSec: n.DiskBytesPerSec})
@@ -55,7 +56,10 @@ func simulated(t testing.TB, c *sim.Config, model string) *run {
 // drawn is a random run: any cluster, jobs, faults, and shared cores, disks and links.
 func drawn(t testing.TB, seed uint64) *run {
 	rng := rand.New(rand.NewPCG(seed, 52))
-	c := &sim.Config{Costs: pick(rng, sim.NoCosts(), sim.DefaultCosts(), sim.DefaultCosts()), Seed: seed, Actuator: pick(rng, sim.Native, sim.Native, sim.Ideal, sim.Labels)}
+	c := &sim.Config{
+		Costs: pick(rng, sim.NoCosts(), sim.DefaultCosts(), sim.DefaultCosts()), Seed: seed,
+		Actuator: pick(rng, sim.Native, sim.Native, sim.Ideal, sim.Labels),
+	}
 	c.Costs.NodeExpiryMs = 5000
 	nodes, racks := 2+rng.IntN(6), 1+rng.IntN(3)
 	for n := range nodes {
@@ -107,7 +111,10 @@ func drawFaults(rng *rand.Rand, c *sim.Config, nodes int, masters bool) {
 func drawJob(rng *rand.Rand, i int, at int64, nodes int, masters bool) sim.Job {
 	size := func() state.Resource { return state.Resource{MemoryMB: pick[int32](rng, 512, 1024), VCores: 1} }
 	j := sim.Job{SubmitMs: at, SlowStart: pick[float32](rng, 0.05, 0.5, 1), ID: traces.JobID(fmt.Sprintf("job_7_%04d", i+1))}
-	j.JobSpec = state.JobSpec{Name: fmt.Sprint("job", i%2), Queue: pick(rng, "a", "b"), Maps: int32(1 + rng.IntN(30)), MapSize: size(), ReduceSize: size()}
+	j.JobSpec = state.JobSpec{
+		Name: fmt.Sprint("job", i%2), Queue: pick(rng, "a", "b"), Maps: int32(1 + rng.IntN(30)), MapSize: size(),
+		ReduceSize: size(),
+	}
 	j.MapWork = []sim.Work{{InputBytes: 64 << 20, ComputeMs: int32(1000 + rng.IntN(9000)), OutputBytes: 32 << 20, SpreadPercent: 30}}
 	j.Reduces = int32(rng.IntN(8))
 	j.ReduceWork = []sim.Work{{InputBytes: 32 << 20, ComputeMs: int32(1000 + rng.IntN(5000)), OutputBytes: 8 << 20}}

@@ -23,7 +23,10 @@ func wordcount(seed uint64, reduces int32, cold bool) *sim.Config {
 		})
 	}
 	j := sim.Job{SlowStart: 0.05, ID: "job_1_0001"}
-	j.JobSpec = state.JobSpec{Name: "wordcount", Maps: 32, Reduces: reduces, MapSize: state.Resource{MemoryMB: 512, VCores: 1}, ReduceSize: state.Resource{MemoryMB: 512, VCores: 1}}
+	j.JobSpec = state.JobSpec{
+		Name: "wordcount", Maps: 32, Reduces: reduces, MapSize: state.Resource{MemoryMB: 512, VCores: 1},
+		ReduceSize: state.Resource{MemoryMB: 512, VCores: 1},
+	}
 	j.MapWork = []sim.Work{{InputBytes: 16 << 20, ComputeMs: 4000, OutputBytes: 16 << 20, SpreadPercent: 20}}
 	j.ReduceWork = []sim.Work{{InputBytes: 32 * 16 << 20 / int64(reduces), ComputeMs: 3000, OutputBytes: 4 << 20, SpreadPercent: 10}}
 	for i := range state.NodeID(32) {
@@ -56,7 +59,11 @@ func TestPlanted(t *testing.T) {
 		{"narrow uplink", 2, false, []Cause{link, farRead}, func(c *sim.Config, seed int) {
 			c.Cluster.Racks = []sim.Rack{{Name: fmt.Sprint("/r", 1+seed%2), UplinkBytesPerSec: 3e6}}
 		}},
-		{"narrow link", 2, false, []Cause{link}, func(c *sim.Config, seed int) { c.NodeFetches = true; c.Cluster.Nodes[seed%4].LinkBytesPerSec = 2e6 }},
+		{
+			"narrow link", 2, false,
+			[]Cause{link},
+			func(c *sim.Config, seed int) { c.NodeFetches = true; c.Cluster.Nodes[seed%4].LinkBytesPerSec = 2e6 },
+		},
 		{"too many reduces", 8, false, []Cause{reducesHold}, func(c *sim.Config, _ int) { c.Cluster.MastersMB, c.Costs.AMBesideMB = 4096, 512 }},
 		{"cold cache", 2, true, []Cause{disk}, func(c *sim.Config, _ int) {
 			for i := range c.Cluster.Nodes {

@@ -121,7 +121,8 @@ func TestRowsAddUp(t *testing.T) {
 				continue
 			}
 			ms, err := strconv.ParseFloat(j["completion_ms"], 64)
-			if err != nil || j["run"] != "run" || j["workload"] != r.Workload || j["model"] != r.Model || j["repeat"] != fmt.Sprint(r.Repeat) || j["world"] != "cluster" {
+			if err != nil || j["run"] != "run" || j["workload"] != r.Workload || j["model"] != r.Model || j["repeat"] != fmt.Sprint(r.Repeat) ||
+				j["world"] != "cluster" {
 				t.Errorf("%v, %v: want the run, workload, model and repeat of %s", j, err, r.Name)
 			}
 			n, sum = n+1, sum+ms
@@ -136,7 +137,8 @@ func TestRowsAddUp(t *testing.T) {
 			}
 		}
 		want := figures.Attempts
-		if counts["succeeded"] != want.OK || counts["failed"] != want.Failed || counts["killed"] != want.Killed || counts["map node"] < figures.Locality.Node || want.OK == 0 {
+		if counts["succeeded"] != want.OK || counts["failed"] != want.Failed || counts["killed"] != want.Killed ||
+			counts["map node"] < figures.Locality.Node || want.OK == 0 {
 			t.Errorf("%s: attempts %v, want %+v, node-local maps %d", r.Name, counts, want, figures.Locality.Node)
 		}
 	}
@@ -161,7 +163,8 @@ func TestSeveralRuns(t *testing.T) {
 	}
 	list[1].Trials = nil
 	there := filepath.Join(t.TempDir(), "there.csv")
-	if warnings, err := Write(list, Trials, there); err != nil || len(warnings) != 1 || !strings.Contains(warnings[0], "other has no trial that is done") {
+	if warnings, err := Write(list, Trials, there); err != nil || len(warnings) != 1 ||
+		!strings.Contains(warnings[0], "other has no trial that is done") {
 		t.Errorf("a run without a trial that is done: %q, %v", warnings, err)
 	}
 	figuresAlone := open(t, other)

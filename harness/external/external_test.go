@@ -98,7 +98,8 @@ type mirrored struct {
 func (m *mirrored) Observe(v *state.View, e sched.Event) {
 	m.Model.Observe(v, e)
 	name, ok := map[sched.EventKind]string{
-		sched.JobSubmitted: "jobSubmitted", sched.TaskStarted: "taskStarted", sched.TaskEnded: "taskEnded", sched.Confirmed: "confirmed", sched.Cancelled: "cancelled",
+		sched.JobSubmitted: "jobSubmitted", sched.TaskStarted: "taskStarted", sched.TaskEnded: "taskEnded", sched.Confirmed: "confirmed",
+		sched.Cancelled: "cancelled",
 	}[e.What]
 	switch {
 	case e.What == sched.JobSubmitted:
@@ -135,7 +136,10 @@ func shown(v *state.View, asked state.NodeID, heard []any) string {
 			tasks = append(tasks, []any{v.IsWaiting(id, t), v.RunsOn(id, t)})
 		}
 		for n := range state.NodeID(v.Nodes()) {
-			near = append(near, []any{v.NextMap(id, n, state.LevelCache) != state.None, v.NextMap(id, n, state.LevelNode), v.NextMap(id, n, state.LevelRack), v.NextMap(id, n, state.LevelOff)})
+			near = append(near, []any{
+				v.NextMap(id, n, state.LevelCache) != state.None, v.NextMap(id, n, state.LevelNode),
+				v.NextMap(id, n, state.LevelRack), v.NextMap(id, n, state.LevelOff),
+			})
 			fits = append(fits, []any{v.Fits(n, id, state.Map), v.Fits(n, id, state.Reduce)})
 		}
 		both := func(of func(state.JobID, state.Kind) int32) []int32 {
@@ -202,7 +206,10 @@ func simulated(m sched.Model, actuator sim.Actuator) (*sim.Result, error) {
 		Faults: []sim.Fault{{AtMs: 9000, What: sim.NodeDown, Node: 2}, {AtMs: 40000, What: sim.NodeUp, Node: 2}},
 	}
 	for i := range 6 {
-		c.Cluster.Nodes = append(c.Cluster.Nodes, sim.Node{Name: fmt.Sprint("n", i), Rack: fmt.Sprint("rack", i/3), Capacity: slot.Times(2), DiskBytesPerSec: 80e6, LinkBytesPerSec: 25e6})
+		c.Cluster.Nodes = append(c.Cluster.Nodes, sim.Node{
+			Name: fmt.Sprint("n", i), Rack: fmt.Sprint("rack", i/3),
+			Capacity: slot.Times(2), DiskBytesPerSec: 80e6, LinkBytesPerSec: 25e6,
+		})
 	}
 	jobs := &sim.Jobs{}
 	for i := range 5 {
@@ -233,7 +240,8 @@ func TestSimulations(t *testing.T) {
 			m := errtest.Must(external.New(external.Options{Command: []string{interpreter, "python/examples/delay.py"}}))
 			got := errtest.Must(simulated(m, sim.Actuator(actuator)))
 			if got.Digest != want.Digest || got.Decisions != want.Decisions || got.Attempts.Succeeded != 5*14 {
-				t.Errorf("%s: delay.py: schedule %v, %+v, %+v; delay: %v, %+v", name, got.Digest, got.Decisions, got.Attempts, want.Digest, want.Decisions)
+				t.Errorf("%s: delay.py: schedule %v, %+v, %+v; delay: %v, %+v", name, got.Digest, got.Decisions, got.Attempts, want.Digest,
+					want.Decisions)
 			}
 		}
 	}

@@ -80,7 +80,8 @@ func TestAcrossPools(t *testing.T) {
 			t.Errorf("pooled: %+v of %+v", x, was)
 		}
 		if math.Abs(float64(x.MeasuredMs-was.MeasuredMs)) > 1e-6 || math.Abs(float64(x.PredictedMs-was.PredictedMs)) > 1e-6 {
-			t.Errorf("two runs that are the same: %v predicted %v, one of them: %v predicted %v", x.MeasuredMs, x.PredictedMs, was.MeasuredMs, was.PredictedMs)
+			t.Errorf("two runs that are the same: %v predicted %v, one of them: %v predicted %v", x.MeasuredMs, x.PredictedMs, was.MeasuredMs,
+				was.PredictedMs)
 		}
 	}
 	for _, x := range all.Settings[2:] {
@@ -159,7 +160,8 @@ func TestAcrossOthers(t *testing.T) {
 			t.Errorf("%s under %s: measured %v, was %v", x.Workload, x.Model, x.MeasuredMs, was.MeasuredMs)
 		}
 	}
-	errtest.Has(t, errtest.Of(AcrossRuns([]string{run}, []string{again}, Options{Unverified: true, Others: true})), "no cores that all nodes share")
+	errtest.Has(t, errtest.Of(AcrossRuns([]string{run}, []string{again}, Options{Unverified: true, Others: true})),
+		"no cores that all nodes share")
 }
 
 // TestAcrossTurns predicts a workload of a run from another one of the same run, and not

@@ -68,7 +68,10 @@ func mapsOf(ms ...int64) *measure.Figures {
 	events := []traces.Event{&traces.JobSubmitted{Job: "j", Maps: int32(len(ms))}}
 	for i, x := range ms {
 		a := traces.Attempt{Task: traces.Task{Job: "j", Index: int32(i)}}
-		events = append(events, &traces.AttemptStarted{Attempt: a, Node: "n"}, &traces.AttemptFinished{T: traces.Time(x * 1e6), Attempt: a, Outcome: traces.Succeeded, Counters: traces.NoCounters})
+		events = append(events, &traces.AttemptStarted{Attempt: a, Node: "n"}, &traces.AttemptFinished{
+			T: traces.Time(x * 1e6), Attempt: a,
+			Outcome: traces.Succeeded, Counters: traces.NoCounters,
+		})
 	}
 	traces.Sort(events)
 	return measure.Of(traces.Header{}, slices.Values(append(events, &traces.JobFinished{T: 1e12, Job: "j", Outcome: traces.Succeeded})))
@@ -191,7 +194,8 @@ func TestOwnTimesAreNotKnown(t *testing.T) {
 		is := after[name]
 		first := strings.HasPrefix(name, "r01-")
 		if first && (is.PredictedMs != was.PredictedMs || math.Abs(is.MeasuredMs-was.MeasuredMs-longer/1e6) > 1) {
-			t.Errorf("%s: measured %v ms and predicted %v, with its own times longer by a minute %v and %v: the prediction knows what it predicts", name, was.MeasuredMs, was.PredictedMs, is.MeasuredMs, is.PredictedMs)
+			t.Errorf("%s: measured %v ms and predicted %v, with its own times longer by a minute %v and %v: the prediction knows what it predicts",
+				name, was.MeasuredMs, was.PredictedMs, is.MeasuredMs, is.PredictedMs)
 		}
 		if !first && !(is.PredictedMs > was.PredictedMs+5000) {
 			t.Errorf("%s: predicted %v ms, and %v where another repeat took longer by a minute", name, was.PredictedMs, is.PredictedMs)
@@ -230,10 +234,16 @@ func TestLeftOut(t *testing.T) {
 
 // TestDocSaysWho has the table say which winner was predicted, and when the runs do not tell.
 func TestDocSaysWho(t *testing.T) {
-	r := &Report{Simulated: true, Own: []Own{{Workload: "w", Model: "m", Runs: 3, MeanAbsErrorPct: 4, CI95Pct: compare.Interval{1, 7}}}, Counterfactual: []Counterfactual{{From: "a", To: "b", WinnerRight: true}, {From: "b", To: "a"}, {From: "c", To: "d", Undecided: true}}}
+	r := &Report{
+		Simulated: true, Own: []Own{{Workload: "w", Model: "m", Runs: 3, MeanAbsErrorPct: 4, CI95Pct: compare.Interval{1, 7}}},
+		Counterfactual: []Counterfactual{{From: "a", To: "b", WinnerRight: true}, {From: "b", To: "a"}, {From: "c", To: "d", Undecided: true}},
+	}
 	var out strings.Builder
 	mustDo(t, doc.WriteMarkdown(&out, r.Doc()))
-	for _, want := range []string{"4.0 % [1.0, 7.0]", "| right |", "| wrong |", "| wrong, but simulated runs do not tell |", "simulated difference"} {
+	for _, want := range []string{
+		"4.0 % [1.0, 7.0]", "| right |", "| wrong |", "| wrong, but simulated runs do not tell |",
+		"simulated difference",
+	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())
 		}

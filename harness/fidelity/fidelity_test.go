@@ -24,7 +24,8 @@ func TestOfLabRun(t *testing.T) {
 		}
 		for _, trial := range x.Trials {
 			repeat := strings.SplitAfter(trial.Trial, "-")[0]
-			if len(trial.CalibratedOn) != 4 || slices.ContainsFunc(trial.CalibratedOn, func(name string) bool { return strings.HasPrefix(name, repeat) }) {
+			if len(trial.CalibratedOn) != 4 || slices.ContainsFunc(trial.CalibratedOn,
+				func(name string) bool { return strings.HasPrefix(name, repeat) }) {
 				t.Errorf("%s is calibrated on %q", trial.Trial, trial.CalibratedOn)
 			}
 		}
@@ -53,7 +54,10 @@ func TestOfLabRun(t *testing.T) {
 	if !bytes.Equal(a, b) {
 		t.Error("the same run and seeds give another report")
 	}
-	for _, key := range []string{`"own":[{"workload":"wordcount","model":"yarn","runs":3,"meanAbsErrorPct":`, `"ci95Pct":[`, `"counterfactual":[{"workload":"wordcount","from":"yarn","to":"fifo","errorPct":`, `"winnerRight":`} {
+	for _, key := range []string{
+		`"own":[{"workload":"wordcount","model":"yarn","runs":3,"meanAbsErrorPct":`, `"ci95Pct":[`,
+		`"counterfactual":[{"workload":"wordcount","from":"yarn","to":"fifo","errorPct":`, `"winnerRight":`,
+	} {
 		if !strings.Contains(string(a), key) {
 			t.Errorf("no %s in %s", key, a)
 		}

@@ -44,7 +44,13 @@ func TestErrorOfByHand(t *testing.T) {
 			name string
 			got  compare.Number
 			want float64
-		}{{"measured", got.Measured, x.measured}, {"predicted", got.Predicted, x.predicted}, {"error", got.Error, x.error}, {"bias", got.Bias, x.bias}, {"noise", got.Noise, x.noise}} {
+		}{
+			{"measured", got.Measured, x.measured},
+			{"predicted", got.Predicted, x.predicted},
+			{"error", got.Error, x.error},
+			{"bias", got.Bias, x.bias},
+			{"noise", got.Noise, x.noise},
+		} {
 			if g := float64(y.got); math.Abs(g-y.want) > 1e-9 || math.IsNaN(g) != math.IsNaN(y.want) {
 				t.Errorf("%s of %v: %s is %v, want %v", x.metric, x.values, y.name, g, y.want)
 			}

@@ -26,7 +26,8 @@ func TestOfReplays(t *testing.T) {
 	recorded := of(config.ModelRecorded, false, 50_000, 150_000)
 	r := must(OfReplays([]compare.Chosen{of("fifo", true, 60_000, 160_000), recorded, of("fifo", true, 40_000, 140_000)}, nil))
 	own := r.Own[0]
-	if len(r.Own) != 1 || own.Runs != 2 || own.MeanAbsErrorPct != 10 || own.BiasPct != 0 || !math.IsNaN(float64(own.NoisePct)) || own.CI95Pct.Bounded() && own.CI95Pct[0] > 10 {
+	if len(r.Own) != 1 || own.Runs != 2 || own.MeanAbsErrorPct != 10 || own.BiasPct != 0 || !math.IsNaN(float64(own.NoisePct)) ||
+		own.CI95Pct.Bounded() && own.CI95Pct[0] > 10 {
 		t.Errorf("%+v", own)
 	}
 	if x := own.jobs; len(x) != 2 || math.Abs(x[0]-100.0/15) > 1e-9 || x[1] != 20 {

@@ -86,7 +86,10 @@ func TestHungUDP(t *testing.T) {
 			asked <- struct{}{}
 		}
 	}()
-	who, err := kerberos.New(kerberos.Options{Conf: confOf(t, "kdc = "+hung.LocalAddr().String()), Principal: "alice", Keytab: kdc.Keytab(t, "alice", "")})
+	who, err := kerberos.New(kerberos.Options{
+		Conf: confOf(t, "kdc = "+hung.LocalAddr().String()), Principal: "alice",
+		Keytab: kdc.Keytab(t, "alice", ""),
+	})
 	mustDo(t, err)
 	defer who.Close()
 	ctx, end := context.WithCancelCause(t.Context())

@@ -22,7 +22,8 @@ import (
 
 const testRealm = kdctest.Realm
 
-const testConf = "[libdefaults]\n default_realm = " + testRealm + "\n dns_lookup_kdc = false\n[realms]\n " + testRealm + " = {\n  kdc = 127.0.0.1:1\n }\n"
+const testConf = "[libdefaults]\n default_realm = " + testRealm + "\n dns_lookup_kdc = false\n[realms]\n " + testRealm +
+	" = {\n  kdc = 127.0.0.1:1\n }\n"
 
 // writeTickets writes a ticket cache of alice with tickets for services, as kinit
 // writes them, and returns the services' keys. No KDC is asked.
@@ -100,7 +101,8 @@ func TestTransport(t *testing.T) {
 func TestNoTicket(t *testing.T) {
 	dir := t.TempDir()
 	conf := write(t, filepath.Join(dir, "krb5.conf"), testConf)
-	expired, valid, garbage := filepath.Join(dir, "expired"), filepath.Join(dir, "valid"), write(t, filepath.Join(dir, "garbage"), "no tickets")
+	expired, valid, garbage := filepath.Join(dir, "expired"), filepath.Join(dir, "valid"),
+		write(t, filepath.Join(dir, "garbage"), "no tickets")
 	writeTickets(t, expired, time.Now().Add(-time.Minute))
 	writeTickets(t, valid, time.Now().Add(time.Hour))
 	whole := errtest.Must(os.ReadFile(valid))
@@ -109,17 +111,23 @@ func TestNoTicket(t *testing.T) {
 		o    Options
 		want []string
 	}{
-		"nothing":         {Options{Conf: conf}, []string{"want a keytab or a ticketCache"}},
-		"both":            {Options{Conf: conf, Keytab: garbage, TicketCache: valid}, []string{"not both"}},
-		"whose keytab":    {Options{Conf: conf, Keytab: garbage}, []string{"want a principal", "klist -k " + garbage}},
-		"no cache":        {Options{Conf: conf, TicketCache: filepath.Join(dir, "none"), Principal: "alice"}, []string{filepath.Join(dir, "none"), "kinit -c " + filepath.Join(dir, "none") + " alice"}},
-		"expired":         {Options{Conf: conf, TicketCache: expired}, []string{expired, "expired", "kinit"}},
-		"not a cache":     {Options{Conf: conf, TicketCache: garbage}, []string{"read ticket cache", garbage}},
-		"cut off":         {Options{Conf: conf, TicketCache: half}, []string{"ticket cache", half}},
-		"not a keytab":    {Options{Conf: conf, Keytab: garbage, Principal: "alice"}, []string{"read keytab", garbage}},
-		"no keytab":       {Options{Conf: conf, Keytab: filepath.Join(dir, "none"), Principal: "alice"}, []string{"read keytab", "no such file"}},
-		"no conf":         {Options{Conf: filepath.Join(dir, "none"), TicketCache: valid}, []string{"read the configuration", "no such file"}},
-		"another user":    {Options{Conf: conf, TicketCache: valid, Principal: "bob"}, []string{"tickets of alice@" + testRealm + ", not of bob@" + testRealm, "kinit"}},
+		"nothing":      {Options{Conf: conf}, []string{"want a keytab or a ticketCache"}},
+		"both":         {Options{Conf: conf, Keytab: garbage, TicketCache: valid}, []string{"not both"}},
+		"whose keytab": {Options{Conf: conf, Keytab: garbage}, []string{"want a principal", "klist -k " + garbage}},
+		"no cache": {
+			Options{Conf: conf, TicketCache: filepath.Join(dir, "none"), Principal: "alice"},
+			[]string{filepath.Join(dir, "none"), "kinit -c " + filepath.Join(dir, "none") + " alice"},
+		},
+		"expired":      {Options{Conf: conf, TicketCache: expired}, []string{expired, "expired", "kinit"}},
+		"not a cache":  {Options{Conf: conf, TicketCache: garbage}, []string{"read ticket cache", garbage}},
+		"cut off":      {Options{Conf: conf, TicketCache: half}, []string{"ticket cache", half}},
+		"not a keytab": {Options{Conf: conf, Keytab: garbage, Principal: "alice"}, []string{"read keytab", garbage}},
+		"no keytab":    {Options{Conf: conf, Keytab: filepath.Join(dir, "none"), Principal: "alice"}, []string{"read keytab", "no such file"}},
+		"no conf":      {Options{Conf: filepath.Join(dir, "none"), TicketCache: valid}, []string{"read the configuration", "no such file"}},
+		"another user": {
+			Options{Conf: conf, TicketCache: valid, Principal: "bob"},
+			[]string{"tickets of alice@" + testRealm + ", not of bob@" + testRealm, "kinit"},
+		},
 		"another realm":   {Options{Conf: conf, TicketCache: valid, Principal: "alice", Realm: "OTHER"}, []string{"alice@OTHER"}},
 		"no such service": {Options{Conf: conf, TicketCache: valid}, []string{"get a ticket for HTTP/127.0.0.1"}},
 	} {
@@ -127,7 +135,10 @@ func TestNoTicket(t *testing.T) {
 			identity, err := New(c.o)
 			if err == nil {
 				defer identity.Close()
-				_, err = identity.Transport(nil).RoundTrip(&http.Request{Method: http.MethodGet, URL: &url.URL{Scheme: "http", Host: "127.0.0.1:9"}, Header: http.Header{}})
+				_, err = identity.Transport(nil).RoundTrip(&http.Request{
+					Method: http.MethodGet, URL: &url.URL{Scheme: "http", Host: "127.0.0.1:9"},
+					Header: http.Header{},
+				})
 			}
 			for _, want := range c.want {
 				if err == nil || !strings.Contains(err.Error(), want) {
@@ -173,11 +184,14 @@ func TestTicketsStayHome(t *testing.T) {
 	identity := errtest.Must(New(Options{Conf: write(t, filepath.Join(dir, "krb5.conf"), testConf), TicketCache: tickets}))
 	defer identity.Close()
 	for name, x := range map[string]struct{ from, to, want, says string }{
-		"same address":  {"http://rm:8088/a", "http://rm:8088/b", "rm:8088 proved, rm:8088 proved", ""},
-		"another host":  {"http://rm:8088/a", "http://other:8088/b", "rm:8088 proved, other:8088", ""},
-		"another port":  {"http://rm:8088/a", "http://rm:9999/b", "rm:8088 proved, rm:9999", ""},
-		"https to http": {"https://rm:8090/a", "http://rm:8088/b", "rm:8090 proved", "https://rm:8090 redirects to http://rm:8088, which is not https"},
-		"cookie":        {"http://rm:8088/proxy/application_1_0001/a", "http://rm:8088/b", "rm:8088 proved, rm:8088 proved", ""},
+		"same address": {"http://rm:8088/a", "http://rm:8088/b", "rm:8088 proved, rm:8088 proved", ""},
+		"another host": {"http://rm:8088/a", "http://other:8088/b", "rm:8088 proved, other:8088", ""},
+		"another port": {"http://rm:8088/a", "http://rm:9999/b", "rm:8088 proved, rm:9999", ""},
+		"https to http": {
+			"https://rm:8090/a", "http://rm:8088/b", "rm:8090 proved",
+			"https://rm:8090 redirects to http://rm:8088, which is not https",
+		},
+		"cookie": {"http://rm:8088/proxy/application_1_0001/a", "http://rm:8088/b", "rm:8088 proved, rm:8088 proved", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var seen []string

@@ -34,11 +34,14 @@ func TestOutlivesTheTicket(t *testing.T) {
 		logins, renewals int32         // at least
 		want             string        // what is said at the end; empty if the user is known then
 	}{
-		"keytab":                       {keytab: true, every: 7 * time.Minute, last: 10 * time.Hour, logins: 10},
-		"keytab, asked seldom":         {keytab: true, every: 5 * time.Hour, last: 20 * time.Hour, logins: 20},
-		"ticket cache":                 {renewable: 7 * 24 * time.Hour, every: 7 * time.Minute, last: 10 * time.Hour, renewals: 10},
-		"ticket cache, asked seldom":   {renewable: 7 * 24 * time.Hour, every: 5 * time.Hour, last: 20 * time.Hour, renewals: 20},
-		"until it cannot be renewed":   {renewable: 3 * time.Hour, every: 7 * time.Minute, last: 4 * time.Hour, renewals: 3, want: "its ticket has expired; renew it with"},
+		"keytab":                     {keytab: true, every: 7 * time.Minute, last: 10 * time.Hour, logins: 10},
+		"keytab, asked seldom":       {keytab: true, every: 5 * time.Hour, last: 20 * time.Hour, logins: 20},
+		"ticket cache":               {renewable: 7 * 24 * time.Hour, every: 7 * time.Minute, last: 10 * time.Hour, renewals: 10},
+		"ticket cache, asked seldom": {renewable: 7 * 24 * time.Hour, every: 5 * time.Hour, last: 20 * time.Hour, renewals: 20},
+		"until it cannot be renewed": {
+			renewable: 3 * time.Hour, every: 7 * time.Minute, last: 4 * time.Hour, renewals: 3,
+			want: "its ticket has expired; renew it with",
+		},
 		"ticket that is not renewable": {every: 7 * time.Minute, last: 90 * time.Minute, want: "its ticket has expired; renew it with"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -72,7 +75,8 @@ func TestOutlivesTheTicket(t *testing.T) {
 					t.Errorf("the user is known after %v", x.last)
 				}
 			})
-			if logins, renewals := kdc.Logins.Load(), kdc.Renewals.Load(); logins < x.logins || renewals < x.renewals || logins > 30 || renewals > 30 {
+			if logins, renewals := kdc.Logins.Load(), kdc.Renewals.Load(); logins < x.logins || renewals < x.renewals || logins > 30 ||
+				renewals > 30 {
 				t.Errorf("%d logins, %d renewals; want at least %d and %d, and at most 30", logins, renewals, x.logins, x.renewals)
 			}
 		})
@@ -111,7 +115,8 @@ func TestWaysToTheKDC(t *testing.T) {
 	keytab := kdc.Keytab(t, "alice", "")
 	conf := func(address string) string {
 		path := filepath.Join(t.TempDir(), "krb5.conf")
-		text := fmt.Sprintf("[libdefaults]\n default_realm = %[1]s\n dns_lookup_kdc = false\n[realms]\n %[1]s = {\n  kdc = %[2]s\n }\n", kdctest.Realm, address)
+		text := fmt.Sprintf("[libdefaults]\n default_realm = %[1]s\n dns_lookup_kdc = false\n[realms]\n %[1]s = {\n  kdc = %[2]s\n }\n",
+			kdctest.Realm, address)
 		mustDo(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
@@ -209,10 +214,14 @@ func TestHostileKDC(t *testing.T) {
 	text := func(s string) []byte { return der(0x1b, []byte(s)) }
 	// An error that wants a proof by one of no kinds of keys, at which the library panics.
 	noKinds := der(0x30, der(0x30, der(0xa1, number(19)), der(0xa2, der(4, der(0x30)))))
-	wantsProof := der(0x7e, der(0x30, der(0xa0, number(5)), der(0xa1, number(30)), der(0xa4, der(0x18, []byte("20260101000000Z"))), der(0xa5, number(0)), der(0xa6, number(25)),
-		der(0xa9, text(kdctest.Realm)), der(0xaa, der(0x30, der(0xa0, number(2)), der(0xa1, der(0x30, text("krbtgt"))))), der(0xac, der(4, noKinds))))
-	long := der(0x7e, der(0x30, der(0xa0, number(5)), der(0xa1, number(30)), der(0xa4, der(0x18, []byte("20260101000000Z"))), der(0xa5, number(0)), der(0xa6, number(6)),
-		der(0xa9, text(kdctest.Realm)), der(0xaa, der(0x30, der(0xa0, number(2)), der(0xa1, der(0x30, text("krbtgt"))))), der(0xab, text("\x1b[2J\n"+strings.Repeat("no ", 9000)))))
+	wantsProof := der(0x7e, der(0x30, der(0xa0, number(5)), der(0xa1, number(30)), der(0xa4, der(0x18, []byte("20260101000000Z"))),
+		der(0xa5, number(0)), der(0xa6, number(25)),
+		der(0xa9, text(kdctest.Realm)), der(0xaa, der(0x30, der(0xa0, number(2)), der(0xa1, der(0x30, text("krbtgt"))))),
+		der(0xac, der(4, noKinds))))
+	long := der(0x7e, der(0x30, der(0xa0, number(5)), der(0xa1, number(30)), der(0xa4, der(0x18, []byte("20260101000000Z"))),
+		der(0xa5, number(0)), der(0xa6, number(6)),
+		der(0xa9, text(kdctest.Realm)), der(0xaa, der(0x30, der(0xa0, number(2)), der(0xa1, der(0x30, text("krbtgt"))))),
+		der(0xab, text("\x1b[2J\n"+strings.Repeat("no ", 9000)))))
 	many := long3(0x6b, long3(0x30, long3(0xa2, long3(0x30, bytes.Repeat([]byte{0x30, 0}, 500_000)))))
 	for name, lie := range map[string][]byte{
 		"says nothing":              {},
@@ -238,7 +247,8 @@ func TestHostileKDC(t *testing.T) {
 			if took := after.TotalAlloc - before.TotalAlloc; took > 256<<20 {
 				t.Errorf("it took %d bytes of memory", took)
 			}
-			if err == nil || !strings.Contains(err.Error(), "log in alice@"+kdctest.Realm) || len(err.Error()) > 2000 || strings.ContainsAny(err.Error(), "\x1b\n") {
+			if err == nil || !strings.Contains(err.Error(), "log in alice@"+kdctest.Realm) || len(err.Error()) > 2000 ||
+				strings.ContainsAny(err.Error(), "\x1b\n") {
 				t.Errorf("%.3000q", err)
 			}
 		})

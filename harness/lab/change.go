@@ -12,10 +12,13 @@ import (
 // Change says what to change on a running lab. A nil field changes nothing; 0
 // removes a limit. The changes last until the lab is next brought up.
 type Change struct {
-	Nodes  []string    `flag:"node" list:"," text:"NODE to change; may be repeated" of:"NODE" without:"all workers, or all of --rack"` // names of the workers to change; empty means all workers of the rack in the field Rack
-	Rack   int         `flag:"rack" text:"RACK whose uplink or nodes to change" of:"RACK"`                                             // number of the rack to change; 0 means all racks
-	CPUs   *float64    `flag:"cpus" text:"cores of the node; 0 is no limit" without:"as it is"`
-	Speed  *float64    `flag:"speed" text:"instead of --cpus, the part of its cores that the node may use; without --cpus at the start it has a core per slot" without:"as it is"` // the part of a worker's cores that its processes may use, above 0 and at most 1
+	// names of the workers to change; empty means all workers of the rack in the field Rack
+	Nodes []string `flag:"node" list:"," text:"NODE to change; may be repeated" of:"NODE" without:"all workers, or all of --rack"`
+	// number of the rack to change; 0 means all racks
+	Rack int      `flag:"rack" text:"RACK whose uplink or nodes to change" of:"RACK"`
+	CPUs *float64 `flag:"cpus" text:"cores of the node; 0 is no limit" without:"as it is"`
+	// the part of a worker's cores that its processes may use, above 0 and at most 1
+	Speed  *float64    `flag:"speed" text:"instead of --cpus, the part of its cores that the node may use; without --cpus at the start it has a core per slot" without:"as it is"`
 	Disk   *units.Rate `flag:"disk" text:"rate at which the node reads from its disk; 0 is no limit" without:"as it is"`
 	Link   *units.Rate `flag:"link" text:"rate of the node's link; 0 is no limit" without:"as it is"`
 	Uplink *units.Rate `flag:"uplink" text:"rate of the rack's uplink; 0 is no limit" without:"as it is"`

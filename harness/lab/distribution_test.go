@@ -20,7 +20,8 @@ func TestJarsAreChecked(t *testing.T) {
 		cache, bin := t.TempDir(), t.TempDir()
 		t.Setenv("XDG_CACHE_HOME", cache)
 		t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
-		mvn := "#!/bin/sh\nfor a; do case $a in -DoutputDirectory=*) out=${a#*=}; esac; done\nmkdir \"$out\" && echo other >\"$out/" + examples + "\"\n"
+		mvn := "#!/bin/sh\nfor a; do case $a in -DoutputDirectory=*) out=${a#*=}; esac; done\nmkdir \"$out\" && echo other >\"$out/" + examples +
+			"\"\n"
 		mustDo(t, os.WriteFile(filepath.Join(bin, "mvn"), []byte(mvn), 0o755))
 		wantError(t, find(t), examples+" has SHA-256")
 		if left, _ := filepath.Glob(filepath.Join(cache, "heddle", "*", "*jars*")); len(left) > 0 {
@@ -55,7 +56,10 @@ func TestReleases(t *testing.T) {
 	source := must(os.ReadFile("distribution.go"))
 	for _, r := range releases {
 		for sums, names := range map[string][]string{
-			"jars.sha256":  {"hadoop-common-" + r.version, "hadoop-yarn-server-resourcemanager-" + r.version, "hadoop-mapreduce-examples-" + r.examples},
+			"jars.sha256": {
+				"hadoop-common-" + r.version, "hadoop-yarn-server-resourcemanager-" + r.version,
+				"hadoop-mapreduce-examples-" + r.examples,
+			},
 			"tools.sha256": {"hadoop-streaming-" + r.streaming},
 		} {
 			set, err := r.jars(r.version+"/"+sums, nil)

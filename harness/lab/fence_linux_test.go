@@ -70,7 +70,10 @@ func TestFence(t *testing.T) {
 	// keeps them out.
 	for _, what := range []string{"core", "tor1"} {
 		dev := must(netlink.LinkByName(l.device(what)))
-		hook := &netlink.Clsact{QdiscAttrs: netlink.QdiscAttrs{LinkIndex: dev.Attrs().Index, Handle: netlink.MakeHandle(0xffff, 0), Parent: netlink.HANDLE_CLSACT}}
+		hook := &netlink.Clsact{QdiscAttrs: netlink.QdiscAttrs{
+			LinkIndex: dev.Attrs().Index, Handle: netlink.MakeHandle(0xffff, 0),
+			Parent: netlink.HANDLE_CLSACT,
+		}}
 		mustDo(t, netlink.QdiscDel(hook))
 	}
 	for _, device := range []string{"", "core"} {

@@ -20,7 +20,8 @@ func TestFirstState(t *testing.T) {
 		data := must(os.ReadFile(l.nodePath("master", name)))
 		return data
 	}
-	const version, cert, key = "name/current/VERSION", "rmstore/FSRMStateRoot/ProxyCARoot/caCert", "rmstore/FSRMStateRoot/ProxyCARoot/caPrivateKey"
+	const version, cert, key = "name/current/VERSION", "rmstore/FSRMStateRoot/ProxyCARoot/caCert",
+		"rmstore/FSRMStateRoot/ProxyCARoot/caPrivateKey"
 	var labs []*Lab
 	for range 2 {
 		l := &Lab{plan: newPlan(t.TempDir(), savedPlan{Cfg: Default(), Network: 100})}
@@ -32,7 +33,8 @@ func TestFirstState(t *testing.T) {
 	if !private.(*rsa.PrivateKey).PublicKey.Equal(parsed.PublicKey) || !parsed.IsCA || time.Now().AddDate(9, 0, 0).After(parsed.NotAfter) {
 		t.Errorf("certificate %+v is not of the key, of no authority, or ends soon", parsed)
 	}
-	if !labs[0].hasData() || bytes.Equal(read(labs[0], version), read(labs[1], version)) || bytes.Equal(read(labs[0], key), read(labs[1], key)) {
+	if !labs[0].hasData() || bytes.Equal(read(labs[0], version), read(labs[1], version)) ||
+		bytes.Equal(read(labs[0], key), read(labs[1], key)) {
 		t.Error("the lab would format HDFS, or two labs have the same cluster or key")
 	}
 

@@ -127,8 +127,11 @@ func TestSecuredLab(t *testing.T) {
 			want string
 		}{
 			"labels": {c.RM.AddLabels(ctx, true, "alice"), "name the user in yarn.admin.acl"},
-			"queue":  {c.RM.Submit(ctx, yarnclient.Submission{ID: app.ID, Name: "alice", Queue: "root.replay", Command: "true", AM: yarnclient.Resource{MemoryMB: 512, VCores: 1}}), "name the user in acl_submit_applications"},
-			"files":  {denied, "hdfs dfs -setfacl -m user:alice:rwx"},
+			"queue": {c.RM.Submit(ctx, yarnclient.Submission{
+				ID: app.ID, Name: "alice", Queue: "root.replay", Command: "true",
+				AM: yarnclient.Resource{MemoryMB: 512, VCores: 1},
+			}), "name the user in acl_submit_applications"},
+			"files": {denied, "hdfs dfs -setfacl -m user:alice:rwx"},
 		} {
 			if x.err == nil || !strings.Contains(x.err.Error(), x.want) {
 				t.Errorf("%s: %v; want %q in it", what, x.err, x.want)
@@ -165,7 +168,8 @@ func TestSecuredLab(t *testing.T) {
 func kadmin(ctx context.Context, t *testing.T, root, commands string) {
 	t.Helper()
 	cmd := exec.CommandContext(ctx, "kadmin.local", "-r", "HEDDLE.LAB")
-	cmd.Env = append(os.Environ(), "PATH="+os.Getenv("PATH")+":/usr/sbin", "KRB5_CONFIG="+filepath.Join(root, "krb5.conf"), "KRB5_KDC_PROFILE="+filepath.Join(root, "kdc", "kdc.conf"))
+	cmd.Env = append(os.Environ(), "PATH="+os.Getenv("PATH")+":/usr/sbin", "KRB5_CONFIG="+filepath.Join(root, "krb5.conf"),
+		"KRB5_KDC_PROFILE="+filepath.Join(root, "kdc", "kdc.conf"))
 	if cmd.Err != nil {
 		cmd.Path, cmd.Err = "/usr/sbin/kadmin.local", nil
 	}

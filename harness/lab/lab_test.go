@@ -335,7 +335,12 @@ func changes(ctx context.Context, t *testing.T, l *lab.Lab) {
 	if err := l.Set(lab.Change{CPUs: &zero, Disk: &none, Link: &none, Uplink: &none}); err != nil {
 		t.Error(err)
 	}
-	for _, bad := range []lab.Change{{}, {Nodes: []string{"r9n9"}, CPUs: &half}, {Nodes: []string{"master"}, CPUs: &half}, {Rack: 9, Uplink: &slow}} {
+	for _, bad := range []lab.Change{
+		{},
+		{Nodes: []string{"r9n9"}, CPUs: &half},
+		{Nodes: []string{"master"}, CPUs: &half},
+		{Rack: 9, Uplink: &slow},
+	} {
 		if err := l.Set(bad); err == nil {
 			t.Errorf("change %+v was taken", bad)
 		}

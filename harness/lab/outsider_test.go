@@ -88,7 +88,8 @@ func unprivileged(ctx context.Context, t *testing.T, l *lab.Lab) {
 	fmt.Fprintln(w, "one line")
 	mustDo(t, collector.CloseWriter(ctx, w))
 	state := filepath.Dir(token)
-	task := fmt.Sprintf(`sh -c "cat >/dev/null; id -u; cat %s; touch %s/conf/x %[2]s/nodes/master/run/x /etc/x /x && echo written; true"`, token, state)
+	task := fmt.Sprintf(`sh -c "cat >/dev/null; id -u; cat %s; touch %s/conf/x %[2]s/nodes/master/run/x /etc/x /x && echo written; true"`,
+		token, state)
 	streaming, _ := filepath.Glob(filepath.Join(l.Cluster().Hadoop.Home, "share/hadoop/tools/lib/hadoop-streaming-*.jar"))
 	out, err := l.Command(ctx, "master", "hadoop", "jar", streaming[0], "-Dmapreduce.job.maps=1", "-Dmapreduce.job.reduces=0",
 		"-input", "/whoami", "-output", "/whoami-out", "-mapper", task).CombinedOutput()
@@ -96,7 +97,8 @@ func unprivileged(ctx context.Context, t *testing.T, l *lab.Lab) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	said := must(c.ReadFile("/whoami-out/part-00000"))
-	if got := strings.Fields(string(said)); len(got) != 1 || got[0] != strconv.Itoa(status.User) || strings.Contains(string(said), strings.TrimSpace(string(secret))) {
+	if got := strings.Fields(string(said)); len(got) != 1 || got[0] != strconv.Itoa(status.User) ||
+		strings.Contains(string(said), strings.TrimSpace(string(secret))) {
 		t.Errorf("a task said %q; want the user id %d, no token and nothing written", said, status.User)
 	}
 }

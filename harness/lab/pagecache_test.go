@@ -21,7 +21,8 @@ func resident(t *testing.T, path string, size int) int {
 	}
 	defer unix.Munmap(data)
 	pages := make([]byte, (size+os.Getpagesize()-1)/os.Getpagesize())
-	if _, _, errno := unix.Syscall(unix.SYS_MINCORE, uintptr(unsafe.Pointer(&data[0])), uintptr(size), uintptr(unsafe.Pointer(&pages[0]))); errno != 0 {
+	if _, _, errno := unix.Syscall(unix.SYS_MINCORE, uintptr(unsafe.Pointer(&data[0])), uintptr(size),
+		uintptr(unsafe.Pointer(&pages[0]))); errno != 0 {
 		t.Skipf("mincore: %v", errno)
 	}
 	return bytes.Count(pages, []byte{1})

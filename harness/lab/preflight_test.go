@@ -42,7 +42,8 @@ func TestPreflightOfASecuredLab(t *testing.T) {
 		t.Errorf("%v is asked of a lab that is not secured", missing)
 	}
 	c.Kerberos = true
-	if errors.As(Preflight(c), &missing); !strings.Contains(missing.Error(), "kinit: a lab with --kerberos has a Kerberos realm of its own (Debian package krb5-user)") {
+	if errors.As(Preflight(c), &missing); !strings.Contains(missing.Error(),
+		"kinit: a lab with --kerberos has a Kerberos realm of its own (Debian package krb5-user)") {
 		t.Errorf("%v does not say what kinit is for and where it comes from", missing)
 	}
 }
@@ -71,7 +72,8 @@ func TestUnpackedDistribution(t *testing.T) {
 	})
 	d := must(unpacked(home, "/cache"))
 	want := strings.Join([]string{"common/lib/*", "common/*", "hdfs/*", "yarn/lib/*", "mapreduce/*"}, ":"+home+"/share/hadoop/")
-	if d.classpath != home+"/share/hadoop/"+want || d.cache != "/cache/hadoop-3.4.1-local" || filepath.Base(d.examples) != "hadoop-mapreduce-examples-3.4.1.jar" {
+	if d.classpath != home+"/share/hadoop/"+want || d.cache != "/cache/hadoop-3.4.1-local" ||
+		filepath.Base(d.examples) != "hadoop-mapreduce-examples-3.4.1.jar" {
 		t.Errorf("got %+v", d)
 	}
 	wantError(t, errOf(unpacked(t.TempDir(), "/cache")), "--hadoop-home")
@@ -83,7 +85,8 @@ func TestClassListIsWhole(t *testing.T) {
 		if slices.Contains([]daemon{failoverController, journalNode, zooKeeper}, name) {
 			continue // the list is of a lab with one master
 		}
-		if !strings.Contains(string(list), strings.ReplaceAll(d.main, ".", "/")+" ") && !strings.Contains(string(list), strings.ReplaceAll(d.main, ".", "/")+"\n") {
+		if !strings.Contains(string(list), strings.ReplaceAll(d.main, ".", "/")+" ") &&
+			!strings.Contains(string(list), strings.ReplaceAll(d.main, ".", "/")+"\n") {
 			t.Errorf("no %s in the class list; run TestRecordClasses with -record", d.main)
 		}
 	}

@@ -12,11 +12,14 @@ import (
 
 // TestStatusText: a daemon that is down has neither a process nor memory.
 func TestStatusText(t *testing.T) {
-	s := lab.Status{Name: "lab", State: "partial", Hadoop: "3.4.2", Network: "10.1.0.0/16", Folder: "/l", User: 997, PSSBytes: 900 << 20, Daemons: []lab.DaemonStatus{
-		{Node: "master", Address: "10.1.0.2", Daemon: "namenode", PID: 4711, Ready: true, RSSBytes: 300 << 20},
-		{Node: "r1n1", Address: "10.1.0.3", Daemon: "datanode", PID: 81, RSSBytes: 1 << 30},
-		{Node: "r1n1", Address: "10.1.0.3", Daemon: "nodemanager"},
-	}}
+	s := lab.Status{
+		Name: "lab", State: "partial", Hadoop: "3.4.2", Network: "10.1.0.0/16", Folder: "/l", User: 997, PSSBytes: 900 << 20,
+		Daemons: []lab.DaemonStatus{
+			{Node: "master", Address: "10.1.0.2", Daemon: "namenode", PID: 4711, Ready: true, RSSBytes: 300 << 20},
+			{Node: "r1n1", Address: "10.1.0.3", Daemon: "datanode", PID: 81, RSSBytes: 1 << 30},
+			{Node: "r1n1", Address: "10.1.0.3", Daemon: "nodemanager"},
+		},
+	}
 	const want = `lab lab: partial, Hadoop 3.4.2, network 10.1.0.0/16, state in /l; of this machine only root reaches
 it; Hadoop and its containers run as user 997
 

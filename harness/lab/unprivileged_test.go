@@ -91,9 +91,12 @@ func TestViews(t *testing.T) {
 		root, jars, java string
 		want             []view
 	}{
-		"all open":         {"open", "open/jars", "open", nil},
-		"root's home":      {"home/state/lab", "open/jars", "open", []view{home}},
-		"two homes":        {"home/state/lab", "home/cache/jars", "other/inner/java", []view{{at("other"), []string{"/inner/java"}}, {home.Over, []string{"/state/lab", "/cache/jars"}}}},
+		"all open":    {"open", "open/jars", "open", nil},
+		"root's home": {"home/state/lab", "open/jars", "open", []view{home}},
+		"two homes": {
+			"home/state/lab", "home/cache/jars", "other/inner/java",
+			[]view{{at("other"), []string{"/inner/java"}}, {home.Over, []string{"/state/lab", "/cache/jars"}}},
+		},
 		"one in the other": {"home/state/lab", "home/state/lab", "open", []view{home}},
 		"a link":           {"home/state/lab", "open/link", "open", []view{{home.Over, []string{"/state/lab", "/cache/jars"}}}},
 	} {

@@ -23,7 +23,8 @@ func TestUnwritten(t *testing.T) {
 	}
 	mustDo(t, l.dropUnwritten(n))
 	list, err := os.ReadDir(folder)
-	if err != nil || len(list) != 3 || list[0].Name() != "edits_1-8" || list[1].Name() != "edits_inprogress_7" || list[2].Name() != "edits_inprogress_8" {
+	if err != nil || len(list) != 3 || list[0].Name() != "edits_1-8" || list[1].Name() != "edits_inprogress_7" ||
+		list[2].Name() != "edits_inprogress_8" {
 		t.Errorf("%v, %v: want all but segment 9", list, err)
 	}
 	mustDo(t, os.Symlink(outside, filepath.Join(folder, "edits_inprogress_5")))

@@ -33,7 +33,10 @@ func loadTrace(nodes int) []traces.Event {
 			at := traces.Time(second) * 1e9
 			list = slices.DeleteFunc(list, func(r running) bool {
 				if r.until == second {
-					events = append(events, &traces.AttemptFinished{T: at, Attempt: r.id, Outcome: traces.Succeeded, Counters: traces.Counters{CPUMs: int64(float64(second-r.from) * 1000 * r.load)}})
+					events = append(events, &traces.AttemptFinished{
+						T: at, Attempt: r.id, Outcome: traces.Succeeded,
+						Counters: traces.Counters{CPUMs: int64(float64(second-r.from) * 1000 * r.load)},
+					})
 				}
 				return r.until == second
 			})
@@ -94,7 +97,8 @@ func TestLoad(t *testing.T) {
 			}
 		}
 		e := l.Errors
-		if math.Abs(l.Idle-.2) > .05 || e.Fitted > .1 || e.Constant < 4*e.Fitted || e.Counters == nil || *e.Counters > .3 || *e.Counters < e.Fitted {
+		if math.Abs(l.Idle-.2) > .05 || e.Fitted > .1 || e.Constant < 4*e.Fitted || e.Counters == nil || *e.Counters > .3 ||
+			*e.Counters < e.Fitted {
 			t.Errorf("%d nodes: idle %.2f, errors %.3f fitted, %.3f constant, %v by counters", nodes, l.Idle, e.Fitted, e.Constant, *e.Counters)
 		}
 		var text strings.Builder
@@ -158,7 +162,13 @@ func TestAdd(t *testing.T) {
 		loads       *Loads
 		name        string
 		least, most float64
-	}{{alone, "sleeps", .12, .18}, {alone, "halves", .65, .75}, {both, "waits", .25, .38}, {both, "computes", 1.3, 1.5}, {both, "halves", .65, .75}} {
+	}{
+		{alone, "sleeps", .12, .18},
+		{alone, "halves", .65, .75},
+		{both, "waits", .25, .38},
+		{both, "computes", 1.3, 1.5},
+		{both, "halves", .65, .75},
+	} {
 		if got := x.loads.Of(x.name, traces.Map); got < x.least || got > x.most {
 			t.Errorf("%s has a load of %v, want %v to %v", x.name, got, x.least, x.most)
 		}

@@ -14,10 +14,11 @@ func TestDoubtsKnown(t *testing.T) {
 		known []string
 		want  int
 	}{
-		"nothing known":      {Figures{Synthetic: []string{"tasks"}}, nil, 1},
-		"all known":          {Figures{Synthetic: []string{"tasks"}}, []string{"durations", "tasks"}, 0},
-		"one unknown":        {Figures{Synthetic: []string{"tasks", "schedule"}}, []string{"tasks"}, 1},
-		"a list's schedule":  {Figures{Synthetic: []string{"tasks", "schedule"}, List: &traces.ListRules{}}, []string{"tasks"}, 1}, // what the list is
+		"nothing known": {Figures{Synthetic: []string{"tasks"}}, nil, 1},
+		"all known":     {Figures{Synthetic: []string{"tasks"}}, []string{"durations", "tasks"}, 0},
+		"one unknown":   {Figures{Synthetic: []string{"tasks", "schedule"}}, []string{"tasks"}, 1},
+		// what the list is
+		"a list's schedule":  {Figures{Synthetic: []string{"tasks", "schedule"}, List: &traces.ListRules{}}, []string{"tasks"}, 1},
 		"a list by itself":   {Figures{Synthetic: []string{"tasks", "schedule"}, List: &traces.ListRules{}}, nil, 2},
 		"nothing is made up": {Figures{}, nil, 0},
 	} {

@@ -237,7 +237,8 @@ func TestMetricList(t *testing.T) {
 			t.Errorf("%s: a share in %q", m.Name, m.Unit)
 		}
 		seen[m.Name] = true
-		if empty := measure.Of(traces.Header{}, slices.Values[[]traces.Event](nil)); m.Name != "makespan" && m.Name != "failedJobs" && !math.IsNaN(m.Of(empty)) {
+		if empty := measure.Of(traces.Header{}, slices.Values[[]traces.Event](nil)); m.Name != "makespan" && m.Name != "failedJobs" &&
+			!math.IsNaN(m.Of(empty)) {
 			t.Errorf("%s of a trace without events: %v, want NaN", m.Name, m.Of(empty))
 		}
 	}

@@ -34,7 +34,8 @@ func TestLive(t *testing.T) {
 			}
 		}), l.Now()
 		r.Close()
-		if now.Jobs != f.Jobs || now.JobsEnded != f.Jobs || now.Maps.All != f.Maps || now.Reduces.All != f.Reduces || now.Decisions != f.Decisions.Made || now.Outcomes["honoured"] != f.Decisions.Honoured {
+		if now.Jobs != f.Jobs || now.JobsEnded != f.Jobs || now.Maps.All != f.Maps || now.Reduces.All != f.Reduces ||
+			now.Decisions != f.Decisions.Made || now.Outcomes["honoured"] != f.Decisions.Honoured {
 			t.Errorf("%s: %+v, figures %+v", path, now, f)
 		}
 		if now.Maps.Done != f.Maps || now.Reduces.Done != f.Reduces || now.Maps.Running+now.Reduces.Running > 0 {

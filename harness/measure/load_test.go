@@ -13,7 +13,10 @@ import (
 func TestRunnable(t *testing.T) {
 	h := traces.Header{Cluster: traces.ClusterFacts{Nodes: []traces.NodeFacts{{Node: "n0", Worker: true}}}}
 	for _, load := range []float64{0, 5} {
-		events := []traces.Event{&traces.JobSubmitted{Job: "j", Name: "j", Maps: 1}, &traces.AttemptStarted{Node: "n0", Attempt: traces.Attempt{Task: traces.Task{Job: "j"}}}}
+		events := []traces.Event{
+			&traces.JobSubmitted{Job: "j", Name: "j", Maps: 1},
+			&traces.AttemptStarted{Node: "n0", Attempt: traces.Attempt{Task: traces.Task{Job: "j"}}},
+		}
 		for tenth := range 601 {
 			events = append(events, &traces.NodeSample{T: traces.Time(tenth) * 1e8, Node: "n0", Load1: load, CPUUser: -1, CPUSystem: -1})
 			active := 0.

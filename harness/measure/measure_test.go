@@ -136,7 +136,10 @@ func realTrace(t *testing.T) (traces.Header, func(func(traces.Event) bool)) {
 // TestMadeUp: what the import of a trace made up gives no value, what a simulation
 // made does.
 func TestMadeUp(t *testing.T) {
-	f := &measure.Figures{MakespanMs: 1000, Locality: measure.Locality{Node: 3, Off: 1}, UtilisationPct: 50, Synthetic: []string{"nodes", "replicas"}}
+	f := &measure.Figures{
+		MakespanMs: 1000, Locality: measure.Locality{Node: 3, Off: 1}, UtilisationPct: 50,
+		Synthetic: []string{"nodes", "replicas"},
+	}
 	for _, c := range []struct {
 		metric string
 		origin traces.Origin
@@ -166,7 +169,10 @@ func TestScheduleDigest(t *testing.T) {
 		var schedule traces.Schedule
 		c := measure.New(traces.Header{})
 		for range rapid.IntRange(0, 30).Draw(t, "events") {
-			a := traces.Attempt{Task: traces.Task{Job: "job_1", Kind: traces.TaskKind(rapid.IntRange(0, 1).Draw(t, "kind")), Index: int32(rapid.IntRange(-1, 1).Draw(t, "task"))}, Number: int32(rapid.IntRange(0, 1).Draw(t, "attempt"))}
+			a := traces.Attempt{Task: traces.Task{
+				Job: "job_1", Kind: traces.TaskKind(rapid.IntRange(0, 1).Draw(t, "kind")),
+				Index: int32(rapid.IntRange(-1, 1).Draw(t, "task")),
+			}, Number: int32(rapid.IntRange(0, 1).Draw(t, "attempt"))}
 			at := traces.Time(rapid.Int64Range(0, 1000).Draw(t, "at"))
 			var e traces.Event = &traces.AttemptFinished{T: at, Attempt: a, Counters: traces.NoCounters}
 			switch {

@@ -20,7 +20,10 @@ func TestHint(t *testing.T) {
 // order are a small difference, and words that share nothing are no suggestion.
 func TestName(t *testing.T) {
 	keys := []string{"cpu", "jobs", "label", "mapOutput", "maps", "maxTasks", "name", "output", "reduces", "size"}
-	commands := []string{"agent", "bench", "capture", "cluster", "compare", "completion", "demo", "doctor", "fidelity", "lab", "labels", "models", "paper", "replay", "run", "runs", "schema", "task", "trace"}
+	commands := []string{
+		"agent", "bench", "capture", "cluster", "compare", "completion", "demo", "doctor", "fidelity", "lab", "labels",
+		"models", "paper", "replay", "run", "runs", "schema", "task", "trace",
+	}
 	for _, c := range []struct {
 		name  string
 		known []string

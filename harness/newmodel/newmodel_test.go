@@ -85,7 +85,10 @@ func TestRefused(t *testing.T) {
 		{"in-it", "a Go package cannot have this name", mod},
 		{"acl", "new model acl: there is a model of this name already; take another", mod},
 		{"taken", "ROOT/taken is there already; give another folder with --dir", map[string]string{"taken": ""}},
-		{"fine", "ROOT has no go.mod of heddle with package harness/sched/schedtest: give the folder of a checkout of heddle with --heddle", other},
+		{
+			"fine", "ROOT has no go.mod of heddle with package harness/sched/schedtest: give the folder of a checkout of heddle with --heddle",
+			other,
+		},
 		{"fine", "ROOT has no go.mod of heddle", old},
 		{"fine", "ROOT has no go.mod of heddle", nil},
 		{"fine", "the checkout of heddle is not whole: open ROOT/go.sum: no such file or directory; restore it", noSum},
@@ -113,7 +116,8 @@ func TestFindsCheckout(t *testing.T) {
 	elsewhere := t.TempDir()
 	t.Chdir(elsewhere)
 	m, err = newmodel.New("fine", filepath.Join(elsewhere, "fine"), "")
-	if err == nil && m.Checkout != want || err != nil && !strings.Contains(err.Error(), "neither where this program was built nor around "+elsewhere) {
+	if err == nil && m.Checkout != want || err != nil &&
+		!strings.Contains(err.Error(), "neither where this program was built nor around "+elsewhere) {
 		t.Errorf("elsewhere: checkout %+v, error %v", m, err)
 	}
 }
@@ -186,7 +190,8 @@ func TestWrittenModule(t *testing.T) {
 		mustDo(t, os.WriteFile(filepath.Join(m.Dir, path), []byte(block(t, "README.md", path)), 0o644))
 	}
 	run(t, m.Dir, "go", "vet", "./...")
-	prints(t, m.Dir, library, "skips      int >= -1  0 ", "r03-nightly-reports=6-my-model", "shuffle                  4.0 MiB", "nightly-reports=2")
+	prints(t, m.Dir, library, "skips      int >= -1  0 ", "r03-nightly-reports=6-my-model", "shuffle                  4.0 MiB",
+		"nightly-reports=2")
 	if after := files(t, m); after != before {
 		t.Errorf("the commands change files from\n%s\nto\n%s", before, after)
 	}

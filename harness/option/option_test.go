@@ -57,7 +57,14 @@ func TestOptions(t *testing.T) {
 	if err := option.CheckAll(&got); err != nil {
 		t.Error(err)
 	}
-	want := options{machine{Nodes: 4}, units.Duration(time.Second), "hadoop", []string{"a=1,b=2", "c=3"}, []uint64{1, 2}, []float64{0.5, 1, 1}, true, 0}
+	want := options{
+		machine{Nodes: 4},
+		units.Duration(time.Second), "hadoop",
+		[]string{"a=1,b=2", "c=3"},
+		[]uint64{1, 2},
+		[]float64{0.5, 1, 1},
+		true, 0,
+	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
@@ -69,7 +76,8 @@ func TestOptions(t *testing.T) {
 	if o := list[0]; o.Heading != "Machines" || o.String() != "4" {
 		t.Errorf("option %q stands under %q", o, o.Heading)
 	}
-	if o := list[3]; o.Name != "rule" || o.Aliases[0] != "r" || o.Usage != "the `RULE` of copies" || o.Without != "none" || len(o.Values()) != 3 {
+	if o := list[3]; o.Name != "rule" || o.Aliases[0] != "r" || o.Usage != "the `RULE` of copies" || o.Without != "none" ||
+		len(o.Values()) != 3 {
 		t.Errorf("%+v", o)
 	}
 }

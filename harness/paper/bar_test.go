@@ -73,8 +73,10 @@ func wrongBar(t *testing.T, p *Paper) string {
 		if got.Bar == nil {
 			return c.name + ": no bar"
 		}
-		if got.Verdict != c.met || got.Bar.Best != c.best || got.Bar.Verdict != c.bar || got.NeededMethod != c.needed || got.NeedsNoMethod() == (got.NeededMethod || got.MethodUntold || got.Verdict.met() == 0) {
-			return fmt.Sprintf("%s: %s, the bar %s %s, needs the method %v; want %s, %s %s, %v", c.name, got.Verdict, got.Bar.Best, got.Bar.Verdict, got.NeededMethod, c.met, c.best, c.bar, c.needed)
+		if got.Verdict != c.met || got.Bar.Best != c.best || got.Bar.Verdict != c.bar || got.NeededMethod != c.needed ||
+			got.NeedsNoMethod() == (got.NeededMethod || got.MethodUntold || got.Verdict.met() == 0) {
+			return fmt.Sprintf("%s: %s, the bar %s %s, needs the method %v; want %s, %s %s, %v", c.name, got.Verdict, got.Bar.Best, got.Bar.Verdict,
+				got.NeededMethod, c.met, c.best, c.bar, c.needed)
 		}
 	}
 	return ""

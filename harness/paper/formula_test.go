@@ -16,7 +16,10 @@ func TestFormula(t *testing.T) {
 	p.Controls, p.Bars = nil, nil
 	p.Figures = map[string]func(*Simulation) float64{"double": func(s *Simulation) float64 { return 2 * s.Seconds }}
 	p.Numbers = Numbers{{Figure: "fig1", Row: "Mine", Column: "large", Value: 40, Origin: IsPrinted}}
-	p.Designs = []Design{{ID: "d, e", Columns: []Column{{"1 map", map[string]string{"maps": "1"}}, {"2 maps", map[string]string{"maps": "2"}}}}}
+	p.Designs = []Design{{ID: "d, e", Columns: []Column{
+		{"1 map", map[string]string{"maps": "1"}},
+		{"2 maps", map[string]string{"maps": "2"}},
+	}}}
 	p.Claims = []Claim{{ID: "K", Effects: func(d *Data) []Effect {
 		s := &scope{d, "d, e", strings.NewReplacer("$bar", "FIFO")}
 		for text, want := range map[string]float64{
@@ -37,7 +40,10 @@ func TestFormula(t *testing.T) {
 				t.Errorf("%s is %v, want %v", text, got, want)
 			}
 		}
-		for text, want := range map[string]stats.Estimate{"ofBoth(1 - 6, 2)": {Value: -5, Lo: -5, Hi: 2, N: 1}, "ofBoth(6, 1 - 2)": {Value: 6, Lo: -1, Hi: 6, N: 1}, "ofBoth(3, 2)": Exactly(3)} {
+		for text, want := range map[string]stats.Estimate{
+			"ofBoth(1 - 6, 2)": {Value: -5, Lo: -5, Hi: 2, N: 1},
+			"ofBoth(6, 1 - 2)": {Value: 6, Lo: -1, Hi: 6, N: 1}, "ofBoth(3, 2)": Exactly(3),
+		} {
 			f, err := parseFormula(text)
 			if err != nil {
 				t.Error(err)
@@ -48,7 +54,10 @@ func TestFormula(t *testing.T) {
 		return []Effect{{Estimate: stats.Mean([]float64{1, 2})}}
 	}}}
 	_, err := p.Run(t.Context(), Options{Parts: []string{"K"}, Seed: 1, Seeds: 4, Simulate: func(c Case, seed uint64) (Simulation, error) {
-		s := Simulation{Seconds: map[string]float64{"FIFO 1": 10, "FIFO 2": 20, "Mine 1": 5, "Mine 2": 20}[c.Scheduler.Label+" "+map[bool]string{true: "1", false: "2"}[c.Setting.(small).Maps == 1]]}
+		s := Simulation{Seconds: map[string]float64{
+			"FIFO 1": 10, "FIFO 2": 20, "Mine 1": 5,
+			"Mine 2": 20,
+		}[c.Scheduler.Label+" "+map[bool]string{true: "1", false: "2"}[c.Setting.(small).Maps == 1]]}
 		s.Locality.Node, s.Locality.Off = 1, 3
 		if c.Scheduler.Label == "Mine" {
 			s.Locality.Node, s.Locality.Off = 2, 2
@@ -61,8 +70,12 @@ func TestFormula(t *testing.T) {
 // TestFormulaFaults: what cannot be read is said.
 func TestFormulaFaults(t *testing.T) {
 	for text, want := range map[string]string{
-		"": "want a figure", "time": "want [scheduler; column]", "time[Mine": "want \"]\"", "saved(time[Mine])": "no function saved of 1", "sum(time[Mine])": "no function sum",
-		"(1 + 2": "want )", "1 + 2)": "\")\" is left", "abs(1, 2)": "no function abs of 2", "saved(time[Mine] time[FIFO])": "want , or )", "percent(time[Mine])": "one of maps", "logs(1, 2)": "want figure[scheduler]", strings.Repeat("(", 200): "nested more than", "{fig1; Mine": "want \"}\"",
+		"": "want a figure", "time": "want [scheduler; column]", "time[Mine": "want \"]\"", "saved(time[Mine])": "no function saved of 1",
+		"sum(time[Mine])": "no function sum",
+		"(1 + 2":          "want )", "1 + 2)": "\")\" is left", "abs(1, 2)": "no function abs of 2",
+		"saved(time[Mine] time[FIFO])": "want , or )",
+		"percent(time[Mine])":          "one of maps", "logs(1, 2)": "want figure[scheduler]", strings.Repeat("(", 200): "nested more than",
+		"{fig1; Mine": "want \"}\"",
 	} {
 		if _, err := parseFormula(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)

@@ -169,12 +169,30 @@ func TestSigns(t *testing.T) {
 // judgeTable has the verdict on a claim of two effects, and on which of them it
 // rests: the row is the first effect's verdict, the column the second's.
 var judgeTable = map[Verdict]map[Verdict]string{
-	Holds:       {Holds: "holds 0", Direction: "direction 0", Fails: "direction 0", Reversed: "reversed 1", Ceiling: "direction 0", NotTestable: "not testable 1"},
-	Direction:   {Holds: "direction 0", Direction: "direction 0", Fails: "direction 0", Reversed: "reversed 1", Ceiling: "direction 0", NotTestable: "direction 0"},
-	Fails:       {Holds: "fails 0", Direction: "fails 0", Fails: "fails 0", Reversed: "reversed 1", Ceiling: "fails 0", NotTestable: "fails 0"},
-	Reversed:    {Holds: "reversed 0", Direction: "reversed 0", Fails: "reversed 0", Reversed: "reversed 0", Ceiling: "reversed 0", NotTestable: "reversed 0"},
-	Ceiling:     {Holds: "direction 1", Direction: "direction 1", Fails: "fails 1", Reversed: "reversed 1", Ceiling: "ceiling 0", NotTestable: "not testable 1"},
-	NotTestable: {Holds: "not testable 0", Direction: "not testable 0", Fails: "not testable 0", Reversed: "reversed 1", Ceiling: "not testable 0", NotTestable: "not testable 0"},
+	Holds: {
+		Holds: "holds 0", Direction: "direction 0", Fails: "direction 0", Reversed: "reversed 1", Ceiling: "direction 0",
+		NotTestable: "not testable 1",
+	},
+	Direction: {
+		Holds: "direction 0", Direction: "direction 0", Fails: "direction 0", Reversed: "reversed 1", Ceiling: "direction 0",
+		NotTestable: "direction 0",
+	},
+	Fails: {
+		Holds: "fails 0", Direction: "fails 0", Fails: "fails 0", Reversed: "reversed 1", Ceiling: "fails 0",
+		NotTestable: "fails 0",
+	},
+	Reversed: {
+		Holds: "reversed 0", Direction: "reversed 0", Fails: "reversed 0", Reversed: "reversed 0", Ceiling: "reversed 0",
+		NotTestable: "reversed 0",
+	},
+	Ceiling: {
+		Holds: "direction 1", Direction: "direction 1", Fails: "fails 1", Reversed: "reversed 1", Ceiling: "ceiling 0",
+		NotTestable: "not testable 1",
+	},
+	NotTestable: {
+		Holds: "not testable 0", Direction: "not testable 0", Fails: "not testable 0", Reversed: "reversed 1",
+		Ceiling: "not testable 0", NotTestable: "not testable 0",
+	},
 }
 
 // TestJudge has the verdict on a claim of one, two and three effects, for all
@@ -250,7 +268,11 @@ func TestChanceIsSaid(t *testing.T) {
 	p := barPaper()
 	p.Claims[0].Effects = func(d *Data) []Effect {
 		d.Grid("one", "Mine")
-		return []Effect{{What: "hardly", Estimate: estimate(-1, -1.9, -0.1)}, {What: "clearly", Estimate: estimate(-1, -1.5, -0.5)}, {What: "not", Estimate: estimate(-1, -3, 1)}}
+		return []Effect{
+			{What: "hardly", Estimate: estimate(-1, -1.9, -0.1)},
+			{What: "clearly", Estimate: estimate(-1, -1.5, -0.5)},
+			{What: "not", Estimate: estimate(-1, -3, 1)},
+		}
 	}
 	c := judged(t, p, 0)
 	for i, want := range []string{"fails, not reversed: with all effects -2.13 to 0.13", "reversed", "fails"} {
@@ -271,14 +293,18 @@ func TestClaimKinds(t *testing.T) {
 		of[c.want] = c.e
 	}
 	for _, v := range Verdicts {
-		for kind, want := range map[ClaimKind]Verdict{Judged: v, Check: map[Verdict]Verdict{Holds: Holds, NotTestable: NotTestable, "": Fails}[checked(v)], ReportOnly: ""} {
+		for kind, want := range map[ClaimKind]Verdict{Judged: v, Check: map[Verdict]Verdict{
+			Holds: Holds, NotTestable: NotTestable,
+			"": Fails,
+		}[checked(v)], ReportOnly: ""} {
 			p := barPaper()
 			p.Claims = []Claim{{ID: "K", Kind: kind, Beats: p.Claims[0].Beats, Effects: func(d *Data) []Effect {
 				d.Grid("one", "Mine")
 				return []Effect{of[v]}
 			}}}
 			c := judged(t, p, 0)
-			if c.Verdict != want || c.Kind != kind || (len(c.Controls) > 0) != (kind == Judged) || (c.Bar != nil) != (kind == Judged) || c.NeedsNoMethod() && kind != Judged {
+			if c.Verdict != want || c.Kind != kind || (len(c.Controls) > 0) != (kind == Judged) || (c.Bar != nil) != (kind == Judged) ||
+				c.NeedsNoMethod() && kind != Judged {
 				t.Errorf("%q of an effect that is %q: %+v", kind, v, c)
 			}
 		}
@@ -297,7 +323,8 @@ func TestRests(t *testing.T) {
 		}
 	}
 	c := judged(t, p, 1) // Mine takes 80 s, the control 100 s
-	if x := c.Controls[0]; c.Verdict != Holds || c.Rests != 0 || c.Unit != "a" || x.Verdict != Reversed || x.Effect != "second" || x.Unit != "b" || x.Ours > -9 || x.Ours < -11 {
+	if x := c.Controls[0]; c.Verdict != Holds || c.Rests != 0 || c.Unit != "a" || x.Verdict != Reversed || x.Effect != "second" ||
+		x.Unit != "b" || x.Ours > -9 || x.Ours < -11 {
 		t.Errorf("%+v", c)
 	}
 	c.Text = "mine is faster"
@@ -371,7 +398,8 @@ func TestChecks(t *testing.T) {
 	wide, hardly := within(1.45, .1), within(1.55, .03)
 	for _, e := range []Effect{wide, hardly} {
 		x := e.json(e.Verdict())
-		if x.Verdict != NotTestable || x.Seeds <= 6 || x.verdict().String() != fmt.Sprintf("not testable, needs about %d seeds", x.Seeds) || !strings.Contains(e.text(NotTestable), x.verdict().String()) {
+		if x.Verdict != NotTestable || x.Seeds <= 6 || x.verdict().String() != fmt.Sprintf("not testable, needs about %d seeds", x.Seeds) ||
+			!strings.Contains(e.text(NotTestable), x.verdict().String()) {
 			t.Errorf("%s: %d seeds, in a table %q", e.text(x.Verdict), x.Seeds, x.verdict())
 		}
 	}
@@ -386,7 +414,10 @@ func TestDigits(t *testing.T) {
 		e    Effect
 		want string
 	}{
-		{Effect{Estimate: estimate(1.0052, .9981, 1.0123), Band: [2]float64{.99, 1.01}}, "x 1.005 [0.998, 1.012], asked within 0.990 to 1.010 (fails)"},
+		{
+			Effect{Estimate: estimate(1.0052, .9981, 1.0123), Band: [2]float64{.99, 1.01}},
+			"x 1.005 [0.998, 1.012], asked within 0.990 to 1.010 (fails)",
+		},
 		{Effect{Estimate: estimate(8.999, 8, 10), Least: 9}, "x 8.999 [8.000, 10.000], asked at least 9.000 (fails)"},
 		{Effect{Estimate: estimate(5, 3, 7), Least: 9}, "x 5.00 [3.00, 7.00], asked at least 9.00 (fails)"},
 		{Effect{Estimate: estimate(1e-12, -1, 1)}, "x 0 [-1.00, 1.00] (fails)"},

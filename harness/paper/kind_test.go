@@ -48,7 +48,8 @@ func (x ramp) Simulate(ctx context.Context, s Scheduler, _ uint64) (Simulation, 
 		points = []Point{{X: -5, Y: 1}, {X: 20, Y: 1}}
 	}
 	return Simulation{
-		Series: map[string][]Point{"height": points}, Samples: map[string][]float64{"ages": {4, 1, 3, 1}}, Notes: map[string]float64{"slope": x.Slope},
+		Series: map[string][]Point{"height": points}, Samples: map[string][]float64{"ages": {4, 1, 3, 1}},
+		Notes: map[string]float64{"slope": x.Slope},
 	}, ctx.Err()
 }
 
@@ -87,12 +88,19 @@ func TestOwnSimulator(t *testing.T) {
 	if list := kept.Trials; len(list) != 6 || list[0].Notes["slope"] != 3 {
 		t.Errorf("read back: %d rows", len(list))
 	}
-	for _, set := range []map[string]string{{Offering: OfferAll}, {Training: "free"}, {"steep.splits": "plan"}, {"steep.width": "1"}, {"round.bend": "1"}} {
+	for _, set := range []map[string]string{
+		{Offering: OfferAll},
+		{Training: "free"},
+		{"steep.splits": "plan"},
+		{"steep.width": "1"},
+		{"round.bend": "1"},
+	} {
 		if _, err := ramps().Run(context.Background(), Options{Seeds: 2, Set: set}); !errors.Is(err, ErrUnknown) {
 			t.Errorf("set %v: error %v, want one that says it is not known", set, err)
 		}
 	}
-	errtest.Has(t, errtest.Of(ramps().Run(context.Background(), Options{Seeds: 2, Also: []Scheduler{{Label: "fifo", Model: "fifo"}}})), `no model "fifo"`)
+	errtest.Has(t, errtest.Of(ramps().Run(context.Background(), Options{Seeds: 2, Also: []Scheduler{{Label: "fifo", Model: "fifo"}}})),
+		`no model "fifo"`)
 	if _, err := ramps().Run(context.Background(), Options{Seeds: 2, Set: map[string]string{"steep.bend": "1"}}); err != nil {
 		t.Errorf("a parameter that Check allows: %v", err)
 	}
@@ -123,7 +131,8 @@ func TestSchedulerSets(t *testing.T) {
 		t.Errorf("the run folder has %v, want slope=7 alone", params)
 	}
 	p.Schedulers[0].Set = map[string]string{"width": "1"}
-	errtest.Has(t, errtest.Of(p.Run(context.Background(), Options{Seeds: 3, Parts: []string{"slopes"}})), `scheduler "Steep": width=1: unknown name "width"`)
+	errtest.Has(t, errtest.Of(p.Run(context.Background(), Options{Seeds: 3, Parts: []string{"slopes"}})),
+		`scheduler "Steep": width=1: unknown name "width"`)
 }
 
 type settingAlone struct{}

@@ -70,7 +70,9 @@ const worlds = 200
 
 // outcomes runs the paper in many worlds, and counts verdicts, intervals that have the
 // true effect in them, and claims that need the method.
-func outcomes(t *testing.T, p *Paper, w *truth, seeds int, effects map[string]float64) (verdicts map[string]map[Verdict]int, covered, needed map[string]int) {
+func outcomes(t *testing.T, p *Paper, w *truth, seeds int, effects map[string]float64) (verdicts map[string]map[Verdict]int, covered,
+	needed map[string]int,
+) {
 	t.Helper()
 	verdicts, covered, needed = map[string]map[Verdict]int{}, map[string]int{}, map[string]int{}
 	for world := range uint64(worlds) {
@@ -106,7 +108,8 @@ func TestNothingThere(t *testing.T) {
 			verdicts, covered, needed := outcomes(t, knownPaper(5, 3, 1.05), &w, seeds, map[string]float64{"ratio": 1})
 			for id, of := range verdicts {
 				if come := of[Holds] + of[Direction]; come > most || of[Reversed] > most {
-					t.Errorf("%+v, %d seeds: %s comes out in %d and is reversed in %d of %d worlds, want %d at most: %v", w, seeds, id, come, of[Reversed], worlds, most, of)
+					t.Errorf("%+v, %d seeds: %s comes out in %d and is reversed in %d of %d worlds, want %d at most: %v", w, seeds, id, come, of[Reversed],
+						worlds, most, of)
 				}
 				if needed[id] > most {
 					t.Errorf("%+v, %d seeds: %s needs the method in %d worlds", w, seeds, id, needed[id])
@@ -122,7 +125,12 @@ func TestNothingThere(t *testing.T) {
 // TestKnownEffects has Mine save 10 % of the time and have 8 points more: intervals have
 // that in them, claims of less hold, claims of more come out in direction alone.
 func TestKnownEffects(t *testing.T) {
-	w := &truth{map[string]float64{"Base": 100, "Mine": 90, "Other": 100}, map[string]float64{"Base": 0.5, "Mine": 0.58, "Other": 0.5}, 0.1, 0.02}
+	w := &truth{
+		map[string]float64{"Base": 100, "Mine": 90, "Other": 100},
+		map[string]float64{"Base": 0.5, "Mine": 0.58, "Other": 0.5},
+		0.1,
+		0.02,
+	}
 	is := map[string]float64{"time": 10, "local": 8, "ratio": 1 / 0.9}
 	for _, x := range []struct {
 		of   float64 // of the true effect, what is asked for
@@ -151,7 +159,8 @@ func TestKnownEffects(t *testing.T) {
 // many, an effect as asked for is told from none in four of five worlds.
 func TestSeedsToTell(t *testing.T) {
 	e := Effect{Estimate: stats.Estimate{Value: 4, Lo: -2, Hi: 10, N: 16}, Least: 6}
-	// A standard error of 3 is a deviation of 12 with 16 seeds, which is twice the effect: by tables of the power of the paired t-test, 34 pairs.
+	// A standard error of 3 is a deviation of 12 with 16 seeds, which is twice the effect: by tables of the power of the paired
+	// t-test, 34 pairs.
 	if n := e.seedsToTell(); n < 33 || n > 35 {
 		t.Errorf("%d seeds, want 34", n)
 	}
@@ -205,11 +214,18 @@ func TestTimesOfNothing(t *testing.T) {
 // no time, no maps, and numbers that are none.
 func TestReportsOfNothing(t *testing.T) {
 	for name, s := range map[string]Simulation{
-		"nothing": {}, "no number": {Seconds: math.NaN()}, "without end": {Seconds: math.Inf(1), Locality: measure.Locality{Node: 1}}, "before the start": {Seconds: -1},
+		"nothing": {}, "no number": {Seconds: math.NaN()}, "without end": {Seconds: math.Inf(1), Locality: measure.Locality{Node: 1}},
+		"before the start": {Seconds: -1},
 	} {
 		p := knownPaper(5, 5, 1.5)
-		p.Designs[0].X, p.Measures = "x", []Measure{{Name: "local", Unit: "%", Of: func(d *Data) stats.Estimate { return stats.MeanShare(d.Grid("one", "Mine").Shares("Mine", LocalRate)) }}}
-		p.Parts = []Part{{ID: "fig", Design: "one", Schedulers: []string{"Base", "Mine"}, Rows: []Row{{Is: "time"}, {Suffix: ", local", Is: "local"}}}}
+		p.Designs[0].X, p.Measures = "x", []Measure{{
+			Name: "local", Unit: "%",
+			Of: func(d *Data) stats.Estimate { return stats.MeanShare(d.Grid("one", "Mine").Shares("Mine", LocalRate)) },
+		}}
+		p.Parts = []Part{{
+			ID: "fig", Design: "one", Schedulers: []string{"Base", "Mine"},
+			Rows: []Row{{Is: "time"}, {Suffix: ", local", Is: "local"}},
+		}}
 		o := Options{Seeds: 4, Simulate: func(Case, uint64) (Simulation, error) { return s, nil }}
 		r, err := p.Run(t.Context(), o)
 		check(t, err)
@@ -307,7 +323,9 @@ func TestGaining(t *testing.T) {
 		want  Verdict
 		rests int
 	}{
-		{Effect{Estimate: estimate(2, 1, 3)}, Holds, 0}, {Effect{Estimate: estimate(0, -1, 1)}, Fails, 0}, {Effect{Estimate: estimate(-2, -2.5, -1.5)}, Reversed, 0},
+		{Effect{Estimate: estimate(2, 1, 3)}, Holds, 0},
+		{Effect{Estimate: estimate(0, -1, 1)}, Fails, 0},
+		{Effect{Estimate: estimate(-2, -2.5, -1.5)}, Reversed, 0},
 	} {
 		if v, rests := Judge(Gaining(c.gain, more)); v != c.want || rests != c.rests {
 			t.Errorf("a gain of %v: %s by effect %d, want %s by %d", c.gain.Value, v, rests, c.want, c.rests)

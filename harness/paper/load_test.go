@@ -73,7 +73,10 @@ func TestLoadFaults(t *testing.T) {
 			t.Errorf("a paper with the name %s: %v", name, err)
 		}
 	}
-	for designs, want := range map[string]string{"[{id: d, like: e}]": `like "e"`, "[{id: d, like: e}, {id: e, columns: {a: {}}}]": `like "e"`} {
+	for designs, want := range map[string]string{
+		"[{id: d, like: e}]":                            `like "e"`,
+		"[{id: d, like: e}, {id: e, columns: {a: {}}}]": `like "e"`,
+	} {
 		files := fstest.MapFS{
 			PaperFile:   {Data: []byte("name: x\ntitle: X\nclaimant: Mine\nschedulers: [{label: Mine, model: fifo}]\ndesigns: " + designs + "\n")},
 			NumbersFile: {Data: []byte(someNumbers)},
@@ -115,7 +118,10 @@ func TestExplain(t *testing.T) {
 	})
 	check(t, err)
 	for _, want := range []string{"its time is 0.5 of 8.00 s", ""} {
-		r, err := p.Run(t.Context(), Options{Seed: 1, Seeds: 2, Simulate: func(Case, uint64) (Simulation, error) { return Simulation{Seconds: 8}, nil }})
+		r, err := p.Run(t.Context(), Options{Seed: 1, Seeds: 2, Simulate: func(Case, uint64) (Simulation, error) {
+			return Simulation{Seconds: 8},
+				nil
+		}})
 		check(t, err)
 		if r.Summary != want {
 			t.Errorf("%q, want %q", r.Summary, want)
@@ -174,15 +180,20 @@ func TestTestbed(t *testing.T) {
 	}
 	usual := text(nil)
 	for name, value := range map[string]string{
-		"nodes": "9", "racks": "4", "containers": "3", "cores": "2", "disk": "1MB/s", "link": "1MB/s", "uplink": "1MB/s", "beat": "2s", "actuator": "labels",
-		"replication": "2", "layout": "hot", "cachedPct": "50", "jobs": "3", "maps": "7", "sizes": "mixed", "reduces": "0", "block": "1MiB", "mapOutput": "1",
-		"map": "1s", "reduce": "1s", "arrival": "even", "every": "1s", "slowstart": "0.5", "pools": "2",
+		"nodes": "9", "racks": "4", "containers": "3", "cores": "2", "disk": "1MB/s", "link": "1MB/s", "uplink": "1MB/s", "beat": "2s",
+		"actuator":    "labels",
+		"replication": "2", "layout": "hot", "cachedPct": "50", "jobs": "3", "maps": "7", "sizes": "mixed", "reduces": "0", "block": "1MiB",
+		"mapOutput": "1",
+		"map":       "1s", "reduce": "1s", "arrival": "even", "every": "1s", "slowstart": "0.5", "pools": "2",
 	} {
 		if text(map[string]string{name: value}) == usual {
 			t.Errorf("%s=%s changes nothing", name, value)
 		}
 	}
-	for name, value := range map[string]string{"racks": "9", "replication": "9", "cachedPct": "101", "map": "200h", "pools": "0", "arrival": "never", "jobs": "0", "block": "0"} {
+	for name, value := range map[string]string{
+		"racks": "9", "replication": "9", "cachedPct": "101", "map": "200h", "pools": "0",
+		"arrival": "never", "jobs": "0", "block": "0",
+	} {
 		if _, err := testbed.With(name, value); err == nil {
 			t.Errorf("%s=%s is accepted", name, value)
 		}

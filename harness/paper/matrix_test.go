@@ -53,7 +53,10 @@ func TestHangs(t *testing.T) {
 		return list
 	}
 	// The centre and as printed differ in two axes, so that each value of an axis is another reading from each.
-	want := []string{AsPrinted, "centre", "centre, reward=1", "centre, episodes=1", "centre, disk=2", "as printed, reward=2", "as printed, episodes=2", "as printed, disk=2"}
+	want := []string{
+		AsPrinted, "centre", "centre, reward=1", "centre, episodes=1", "centre, disk=2", "as printed, reward=2",
+		"as printed, episodes=2", "as printed, disk=2",
+	}
 	if got := names(Vary{Screen: true}); !slices.Equal(got, slices.DeleteFunc(want, func(s string) bool {
 		return s == "as printed, reward=2" || s == "as printed, episodes=2" // are the centre without its other change
 	})) && !slices.Equal(got, want) {

@@ -25,7 +25,8 @@ func TestAsPrinted(t *testing.T) {
 	for _, p := range all() {
 		for _, a := range p.Axes {
 			if is := func(v paper.Value) bool { return v.Mark == paper.Printed }; slices.ContainsFunc(a.Values, is) && !is(a.Values[0]) {
-				t.Errorf("%s: axis %s begins with %s, which is marked %s, though it has a printed value", p.Name, a.Name, a.Values[0].Value, a.Values[0].Mark)
+				t.Errorf("%s: axis %s begins with %s, which is marked %s, though it has a printed value", p.Name, a.Name, a.Values[0].Value,
+					a.Values[0].Mark)
 			}
 		}
 	}
@@ -46,7 +47,8 @@ func TestNumbersUsed(t *testing.T) {
 			stated, _, _ := strings.Cut(c.Published, " at ")
 			for _, number := range regexp.MustCompile(`\b\d+(\.\d+)?`).FindAllString(stated, -1) {
 				if !slices.ContainsFunc(p.Numbers, func(n paper.Number) bool {
-					return (strings.TrimPrefix(n.Text, "-") == number || n.Unit == paper.InWords && strings.Contains(n.Text, number)) && (n.Origin != paper.IsDerived || slices.Contains(c.Parts, n.Figure) || strings.Contains(c.Published, "recomputed"))
+					return (strings.TrimPrefix(n.Text, "-") == number || n.Unit == paper.InWords && strings.Contains(n.Text, number)) &&
+						(n.Origin != paper.IsDerived || slices.Contains(c.Parts, n.Figure) || strings.Contains(c.Published, "recomputed"))
 				}) {
 					t.Errorf("%s: %s: published %s: no published number is %s", p.Name, c.ID, c.Published, number)
 				}
@@ -82,7 +84,8 @@ func unused(p *paper.Paper) (faults []string) {
 				used[[3]string{x.Figure, x.Row, x.Column}] = true
 			}
 			for _, d := range p.Designs {
-				if d.ID != part.Design || x.Figure != part.ID || !rows[x.Row] || !slices.ContainsFunc(d.Columns, func(c paper.Column) bool { return c.Name == x.Column }) {
+				if d.ID != part.Design || x.Figure != part.ID || !rows[x.Row] ||
+					!slices.ContainsFunc(d.Columns, func(c paper.Column) bool { return c.Name == x.Column }) {
 					continue
 				}
 				used[[3]string{x.Figure, x.Row, x.Column}] = true
@@ -108,7 +111,8 @@ func unused(p *paper.Paper) (faults []string) {
 			!slices.ContainsFunc(p.Parts, func(part paper.Part) bool {
 				return stands(part.Title) || slices.ContainsFunc(part.Notes, stands) || computed(part)
 			}) {
-			faults = append(faults, fmt.Sprintf("%s, %s, %s: %s is used by no figure and no claim, and is not among what is not judged", x.Figure, x.Row, x.Column, x.Text))
+			faults = append(faults, fmt.Sprintf("%s, %s, %s: %s is used by no figure and no claim, and is not among what is not judged", x.Figure,
+				x.Row, x.Column, x.Text))
 		}
 	}
 	return faults

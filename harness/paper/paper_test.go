@@ -82,7 +82,10 @@ func fake() *Paper {
 	effect := func(label string) func(d *Data) []Effect {
 		return func(d *Data) []Effect {
 			g := d.Grid("sizes", label, "FIFO")
-			return []Effect{{What: "cache rate of " + label, Unit: "points", Estimate: More(g.Shares("FIFO", CacheRate), g.Shares(label, CacheRate))}}
+			return []Effect{{
+				What: "cache rate of " + label, Unit: "points",
+				Estimate: More(g.Shares("FIFO", CacheRate), g.Shares(label, CacheRate)),
+			}}
 		}
 	}
 	return &Paper{
@@ -90,15 +93,28 @@ func fake() *Paper {
 		Schedulers: []Scheduler{{Label: "FIFO", Model: "fifo"}, {Label: "Mine", Model: "clqlmrs"}}, Claimant: "Mine",
 		Controls: []Scheduler{{Label: "matching", Model: "matching"}, {Label: "random", Model: "random"}},
 		Axes: []Axis{
-			{Name: "reward", Sets: "clqlmrs.reward", Chosen: true, Values: []Value{{Value: "step", Mark: Printed}, {Value: "cumulative", Mark: Ours}}},
-			{Name: "episodes", Sets: "clqlmrs.episodes", Chosen: true, Values: []Value{{Value: "50", Mark: Inferred}, {Value: "200", Mark: Ours}, {Value: "100", Mark: Ours}}},
+			{
+				Name: "reward", Sets: "clqlmrs.reward", Chosen: true,
+				Values: []Value{{Value: "step", Mark: Printed}, {Value: "cumulative", Mark: Ours}},
+			},
+			{Name: "episodes", Sets: "clqlmrs.episodes", Chosen: true, Values: []Value{
+				{Value: "50", Mark: Inferred},
+				{Value: "200", Mark: Ours},
+				{Value: "100", Mark: Ours},
+			}},
 			{Name: "task", Values: []Value{{Value: "1000", Mark: Ours}, {Value: "3000", Mark: Ours}}},
 			{Name: "offering", Sets: Offering, Values: []Value{{Value: OfferReported, Mark: Printed}, {Value: OfferAll, Mark: Ours}}},
 		},
 		Readings: []Reading{{Name: "long", Set: map[string]string{"clqlmrs.episodes": "200"}}},
-		Designs:  []Design{{ID: "sizes", X: "maps", Columns: []Column{{"6 maps", map[string]string{"maps": "6"}}, {"12 maps", nil}}}, {ID: "none", Columns: []Column{{"0 maps", map[string]string{"maps": "0"}}}}},
+		Designs: []Design{
+			{ID: "sizes", X: "maps", Columns: []Column{{"6 maps", map[string]string{"maps": "6"}}, {"12 maps", nil}}},
+			{ID: "none", Columns: []Column{{"0 maps", map[string]string{"maps": "0"}}}},
+		},
 		Parts: []Part{
-			{ID: "fig1", Title: "One", Design: "sizes", Schedulers: []string{"FIFO", "Mine"}, Unit: "%", Rows: []Row{{Suffix: "", Is: "local"}, {Suffix: "cached", Is: "given(cachedAnywhere[$s; $c])", Once: true}}},
+			{
+				ID: "fig1", Title: "One", Design: "sizes", Schedulers: []string{"FIFO", "Mine"}, Unit: "%",
+				Rows: []Row{{Suffix: "", Is: "local"}, {Suffix: "cached", Is: "given(cachedAnywhere[$s; $c])", Once: true}},
+			},
 			{ID: "fig2", Title: "Two", Design: "none", Schedulers: []string{"FIFO"}, Unit: "s", Rows: []Row{{Is: "time"}}},
 		},
 		Claims: []Claim{
@@ -126,7 +142,8 @@ func TestRun(t *testing.T) {
 		t.Errorf("%d rows of seeds, want one for each of %d simulations", len(r.Kept.Trials), simulated)
 	}
 	o.Parts = []string{"c2"}
-	if r, err = fake().Run(context.Background(), o); err != nil || len(r.Figures) != 0 || len(r.Criteria) != 1 || r.Criteria[0].AboutMethod || len(r.Criteria[0].Controls) != 0 {
+	if r, err = fake().Run(context.Background(), o); err != nil || len(r.Figures) != 0 || len(r.Criteria) != 1 || r.Criteria[0].AboutMethod ||
+		len(r.Criteria[0].Controls) != 0 {
 		t.Errorf("a claim that is not about the claimant: %+v, error %v", r, err)
 	}
 	for _, c := range []struct {
@@ -301,12 +318,14 @@ func TestMatrix(t *testing.T) {
 	if want := "Read as printed, of 2 claims "; !strings.HasPrefix(m.Summary, want) || m.movers().Rows[0][0].String() != "cache rate" {
 		t.Errorf("the summary is %q, want %q first; moved are %v", m.Summary, want, m.movers().Rows)
 	}
-	full, err := fake().Matrix(context.Background(), Options{Seeds: 2, Parts: []string{"C2"}}, Vary{Axes: []string{"task", "offering", "episodes"}, Full: true})
+	full, err := fake().Matrix(context.Background(), Options{Seeds: 2, Parts: []string{"C2"}},
+		Vary{Axes: []string{"task", "offering", "episodes"}, Full: true})
 	check(t, err)
 	if len(full.Readings) != 2*2*3 {
 		t.Errorf("%d readings, want all 12 combinations", len(full.Readings))
 	}
-	fixed, err := fake().Matrix(context.Background(), Options{Seeds: 2, Parts: []string{"C2"}, Set: map[string]string{"clqlmrs.episodes": "20"}}, Vary{})
+	fixed, err := fake().Matrix(context.Background(),
+		Options{Seeds: 2, Parts: []string{"C2"}, Set: map[string]string{"clqlmrs.episodes": "20"}}, Vary{})
 	check(t, err)
 	if len(fixed.Axes) != 1 || fixed.Readings[0].Set["clqlmrs.episodes"] != "20" {
 		t.Errorf("a fixed value is varied: %+v", fixed.Axes)
@@ -324,7 +343,11 @@ func TestSize(t *testing.T) {
 		want  Options
 	}{
 		{Options{}, Vary{}, Options{Parts: []string{"C2"}, Seeds: 3, Set: map[string]string{"task": "3000", "clqlmrs.episodes": "20"}}},
-		{Options{Parts: []string{"C1"}, Seeds: 2, Set: map[string]string{"task": "1"}}, Vary{Axes: []string{"episodes"}}, Options{Parts: []string{"C1"}, Seeds: 2, Set: map[string]string{"task": "1"}}},
+		{
+			Options{Parts: []string{"C1"}, Seeds: 2, Set: map[string]string{"task": "1"}},
+			Vary{Axes: []string{"episodes"}},
+			Options{Parts: []string{"C1"}, Seeds: 2, Set: map[string]string{"task": "1"}},
+		},
 		{Options{}, Vary{Axes: []string{AllAxes}}, Options{Parts: []string{"C2"}, Seeds: 3}},
 	} {
 		got := c.asked
@@ -372,29 +395,48 @@ func sample() *Report {
 	v := func(x, lo, hi float64) Cell { return Cell{compare.Number(x), compare.Interval{lo, hi}} }
 	nothing := compare.Number(math.NaN())
 	return &Report{
-		Paper: "sample", Title: "A paper | on <scheduling>", Source: "Somebody, 2022", Reading: AsPrinted, Set: map[string]string{}, Seed: 7, Seeds: 20,
+		Paper: "sample", Title: "A paper | on <scheduling>", Source: "Somebody, 2022", Reading: AsPrinted, Set: map[string]string{}, Seed: 7,
+		Seeds: 20,
 		Criteria: []Criterion{
 			{
 				ID: "C1", Parts: []string{"fig1"}, Text: "one is faster than the other by a margin that takes more than one line to say, all of it said",
 				Published: "26.54", Ours: 3.25, CI95: compare.Interval{2.5, 4}, Unit: "%", Verdict: Direction, Note: "why", AboutMethod: true,
-				Effects:  []EffectJSON{{What: "time saved", Unit: "%", Ours: 3.25, CI95: compare.Interval{2.5, 4}, Least: 9, Sign: Shown, HasRoom: HasRoom, Room: 30, RoomCI95: compare.Interval{28, 32}, RoomWhy: "so much", Verdict: Direction}},
-				Controls: []ControlResult{{"matching", "time saved", "%", 4, compare.Interval{3, 5}, Direction}, {"random", "time saved", "%", -4, compare.Interval{-5, -3}, Reversed}},
+				Effects: []EffectJSON{{
+					What: "time saved", Unit: "%", Ours: 3.25, CI95: compare.Interval{2.5, 4}, Least: 9, Sign: Shown,
+					HasRoom: HasRoom, Room: 30, RoomCI95: compare.Interval{28, 32}, RoomWhy: "so much", Verdict: Direction,
+				}},
+				Controls: []ControlResult{
+					{"matching", "time saved", "%", 4, compare.Interval{3, 5}, Direction},
+					{"random", "time saved", "%", -4, compare.Interval{-5, -3}, Reversed},
+				},
 			},
 			{
 				ID: "C2", Published: "-", Ours: nothing, CI95: compare.Interval{math.Inf(-1), math.Inf(1)}, Verdict: NotTestable,
-				Effects: []EffectJSON{{Ours: nothing, CI95: compare.Interval{math.Inf(-1), math.Inf(1)}, Sign: NoSign, HasRoom: RoomNotKnown, Room: nothing, RoomCI95: compare.Interval{math.Inf(-1), math.Inf(1)}, Verdict: NotTestable}}, Controls: []ControlResult{},
+				Effects: []EffectJSON{{
+					Ours: nothing, CI95: compare.Interval{math.Inf(-1), math.Inf(1)}, Sign: NoSign, HasRoom: RoomNotKnown,
+					Room: nothing, RoomCI95: compare.Interval{math.Inf(-1), math.Inf(1)}, Verdict: NotTestable,
+				}}, Controls: []ControlResult{},
 			},
 		},
 		Figures: []*Figure{
 			{
 				ID: "fig1", Title: "Rates", Unit: "%", X: "cache", Columns: []string{"2 GB", "4 GB"},
-				Rows:   []FigureRow{{Name: "FIFO", Cells: []Cell{v(10, 9, 11), v(20.25, 19, 21.5)}}, {Name: "a & b", Cells: []Cell{v(-5, math.Inf(-1), math.Inf(1)), v(0, 0, 0)}}},
+				Rows: []FigureRow{
+					{Name: "FIFO", Cells: []Cell{v(10, 9, 11), v(20.25, 19, 21.5)}},
+					{Name: "a & b", Cells: []Cell{v(-5, math.Inf(-1), math.Inf(1)), v(0, 0, 0)}},
+				},
 				Beside: []Quantity{{"rise", "FIFO", "points", "3", v(10.25, 10, 10.5)}}, Notes: []string{"a note"},
 			},
-			{ID: "mixed", Title: "Mixed", Columns: []string{"time s", "rate %"}, Rows: []FigureRow{{Name: "one", Cells: []Cell{v(1, 1, 1), v(2, 2, 2)}}}},
+			{
+				ID: "mixed", Title: "Mixed", Columns: []string{"time s", "rate %"},
+				Rows: []FigureRow{{Name: "one", Cells: []Cell{v(1, 1, 1), v(2, 2, 2)}}},
+			},
 		},
 		Facts: []Fact{{"cluster", "6 nodes", "as published"}},
-		Axes:  []AxisTaken{{Axis: Axis{Name: "reward", Sets: "m.reward", About: "what is learnt", Values: []Value{{"sum", Printed, "it says so"}, {"step", Ours, ""}}}, Taken: "sum", Mark: Printed, Why: "it says so"}},
+		Axes: []AxisTaken{{Axis: Axis{
+			Name: "reward", Sets: "m.reward", About: "what is learnt",
+			Values: []Value{{"sum", Printed, "it says so"}, {"step", Ours, ""}},
+		}, Taken: "sum", Mark: Printed, Why: "it says so"}},
 	}
 }
 
@@ -407,7 +449,10 @@ func sampleMatrix() *Matrix {
 		Paper: r.Paper, Title: r.Title, Source: r.Source, Seed: 7, Seeds: 20, Summary: "What it says.", Controls: []string{"matching", "random"},
 		Readings: []MatrixRow{
 			{Reading: AsPrinted, Set: map[string]string{}, Criteria: r.Criteria, Measures: []Cell{{Value: 5, CI95: compare.Interval{4, 6}}}},
-			{Reading: "mixed 1", Differs: "reward=step", Set: map[string]string{"m.reward": "step"}, Criteria: second, Measures: []Cell{{Value: 55, CI95: compare.Interval{54, 56}}}},
+			{
+				Reading: "mixed 1", Differs: "reward=step", Set: map[string]string{"m.reward": "step"}, Criteria: second,
+				Measures: []Cell{{Value: 55, CI95: compare.Interval{54, 56}}},
+			},
 		},
 		Claims: []ClaimCount{
 			{
@@ -482,7 +527,10 @@ func TestKept(t *testing.T) {
 
 // TestPictures draws figures, and how a model learns, as files of their own.
 func TestPictures(t *testing.T) {
-	r, err := fake().Run(context.Background(), Options{Seeds: 3, Set: map[string]string{"clqlmrs.episodes": "200"}, Simulate: nil, Parts: []string{"fig1"}})
+	r, err := fake().Run(context.Background(), Options{
+		Seeds: 3, Set: map[string]string{"clqlmrs.episodes": "200"},
+		Simulate: nil, Parts: []string{"fig1"},
+	})
 	check(t, err)
 	b := testBench(t, 3)
 	d, err := fake().data(b, Reading{Name: AsPrinted}, map[string]string{"clqlmrs.episodes": "200"}, nil)
@@ -519,7 +567,8 @@ func TestOpening(t *testing.T) {
 	needed := c("C3", Judged, Holds, "9")
 	needed.AboutMethod, needed.NeededMethod = true, true
 	r := &Report{Criteria: []Criterion{
-		c("C1", Judged, Reversed, "A < B"), c("C2", Judged, Fails, "26.54"), needed, c("K1", Check, NotTestable, "-"), c("R1", ReportOnly, "", "7"),
+		c("C1", Judged, Reversed, "A < B"), c("C2", Judged, Fails, "26.54"), needed, c("K1", Check, NotTestable, "-"),
+		c("R1", ReportOnly, "", "7"),
 	}}
 	want := "Of 3 claims 1 holds, 1 fails and 1 is reversed. Of 1 check none holds and 1 is not testable. 1 row is only reported, and in no count. 1 claim about the paper's scheduler comes out in size or in direction, of which 1 is shown to need its method. " +
 		"C2, time saved: published 26.54 %, ours 3.00 % [2.00, 4.00]."
@@ -535,7 +584,10 @@ func TestOpening(t *testing.T) {
 	}
 	var out bytes.Buffer
 	check(t, doc.WriteText(&out, r.Doc(), false))
-	for _, text := range []string{"reported", "26.54 %", "a check", "not judged", "not judged: ", "not testable: ", "What these words mean", "- It is not the paper's experiment: changed is jobs=5000."} {
+	for _, text := range []string{
+		"reported", "26.54 %", "a check", "not judged", "not judged: ", "not testable: ", "What these words mean",
+		"- It is not the paper's experiment: changed is jobs=5000.",
+	} {
 		if !strings.Contains(out.String(), text) {
 			t.Errorf("no %q in\n%s", text, out.String())
 		}

@@ -20,7 +20,8 @@ func TestPlayedModelHears(t *testing.T) {
 		job := sim.Job{MapWork: []sim.Work{{FixedMs: 1500}}, ReduceWork: []sim.Work{{FixedMs: 100}}, SlowStart: 1}
 		job.JobSpec = state.JobSpec{Name: "a", Queue: "q", Maps: 3, Reduces: 1, MapSize: slot, ReduceSize: slot}
 		c := sim.Config{
-			Source: &sim.Jobs{List: []sim.Job{job}}, Model: play(sched.PerNode{NodeModel: l}), Splits: sim.Planned, Actuator: sim.Ideal, Costs: sim.DefaultCosts(),
+			Source: &sim.Jobs{List: []sim.Job{job}}, Model: play(sched.PerNode{NodeModel: l}), Splits: sim.Planned, Actuator: sim.Ideal,
+			Costs:   sim.DefaultCosts(),
 			Cluster: sim.Machines{Nodes: []sim.Node{{Name: "n0", Rack: "r", Capacity: slot}, {Name: "n1", Rack: "r", Capacity: slot}}},
 		}
 		_, err = sim.Run(&c)

@@ -30,7 +30,8 @@ fig1,Mine,25 jobs,32,%,wrong: a copy of the row above
 	if a, b := n.Value("fig1", "Mine", "20 jobs"), n.Value("fig1", "Mine", "25 jobs"); !math.IsNaN(a) || !math.IsNaN(b) {
 		t.Errorf("a word is %v, a misprint %v, want no values", a, b)
 	}
-	if points := n.points("fig1", "Mine", []string{"10 jobs", "30 jobs"}); len(points) != 2 || points[0] != 23 || !math.IsNaN(float64(points[1])) {
+	if points := n.points("fig1", "Mine", []string{"10 jobs", "30 jobs"}); len(points) != 2 || points[0] != 23 ||
+		!math.IsNaN(float64(points[1])) {
 		t.Errorf("points %v, want 23 and nothing", points)
 	}
 	if points := n.points("fig1", "Other", []string{"10 jobs"}); points != nil {

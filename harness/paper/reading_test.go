@@ -207,7 +207,10 @@ func TestCurve(t *testing.T) {
 // TestChanged has a report say what its user changed, and nothing that the reading has
 // itself.
 func TestChanged(t *testing.T) {
-	o := Options{Reading: "long", Parts: []string{"c2"}, Seed: 1, Seeds: 2, Set: map[string]string{"maps": "6", "clqlmrs.episodes": "200", "task": "3000"}}
+	o := Options{Reading: "long", Parts: []string{"c2"}, Seed: 1, Seeds: 2, Set: map[string]string{
+		"maps": "6", "clqlmrs.episodes": "200",
+		"task": "3000",
+	}}
 	r, err := fake().Run(context.Background(), o)
 	check(t, err)
 	if want := "task=3000, maps=6"; r.Changed != want {

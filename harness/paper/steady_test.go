@@ -82,15 +82,24 @@ func TestSteadierFalseAlarms(t *testing.T) {
 // TestSteadier has a scheduler that strays half as much, one that strays less only since its level
 // is near 1, and one that cannot stray.
 func TestSteadier(t *testing.T) {
-	half := steadyWorld{seeds: 20, maps: 150, level: map[string]float64{"Old": 0.4, "New": 0.4}, factor: map[string]float64{"Old": 2, "New": 1}}.effect(t)
+	half := steadyWorld{
+		seeds: 20, maps: 150, level: map[string]float64{"Old": 0.4, "New": 0.4},
+		factor: map[string]float64{"Old": 2, "New": 1},
+	}.effect(t)
 	if half.Lo <= 1 || half.Value < 1.7 || half.Value > 2.3 {
 		t.Errorf("one that strays half as much: %v [%v, %v] times, want about 2", half.Value, half.Lo, half.Hi)
 	}
-	near := steadyWorld{seeds: 20, maps: 150, level: map[string]float64{"Old": 0.5, "New": 0.95}, factor: map[string]float64{"Old": 1, "New": 1}}.effect(t)
+	near := steadyWorld{
+		seeds: 20, maps: 150, level: map[string]float64{"Old": 0.5, "New": 0.95},
+		factor: map[string]float64{"Old": 1, "New": 1},
+	}.effect(t)
 	if near.Lo > 1 || near.Hi < 1 {
 		t.Errorf("one whose level is nearer to 1: %v [%v, %v] times, want no credit for that", near.Value, near.Lo, near.Hi)
 	}
-	full := steadyWorld{seeds: 20, maps: 150, level: map[string]float64{"Old": 0.5, "New": 1}, factor: map[string]float64{"Old": 1, "New": 1}}.effect(t)
+	full := steadyWorld{
+		seeds: 20, maps: 150, level: map[string]float64{"Old": 0.5, "New": 1},
+		factor: map[string]float64{"Old": 1, "New": 1},
+	}.effect(t)
 	if full.Bounded() {
 		t.Errorf("all maps are local with every seed: %v [%v, %v] times, want that it cannot be told", full.Value, full.Lo, full.Hi)
 	}

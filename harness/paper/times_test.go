@@ -20,7 +20,10 @@ func TestMapTimes(t *testing.T) {
 	j := sim.Job{SubmitMs: 500, MapWork: []sim.Work{{ComputeMs: 2000}}}
 	j.Maps = 4
 	end := func(node state.NodeID, level state.Level, start, from, to, end int64) sim.AttemptEnd {
-		return sim.AttemptEnd{Kind: state.Map, Outcome: traces.Succeeded, Node: node, Level: level, StartMs: start, ReadFromMs: from, ReadToMs: to, EndMs: end}
+		return sim.AttemptEnd{
+			Kind: state.Map, Outcome: traces.Succeeded, Node: node, Level: level, StartMs: start, ReadFromMs: from,
+			ReadToMs: to, EndMs: end,
+		}
 	}
 	failed := end(0, traces.LevelOff, 0, 0, 90_000, 99_000)
 	failed.Outcome = traces.Failed
@@ -32,7 +35,8 @@ func TestMapTimes(t *testing.T) {
 	// Starts are 1, 1, 1 and 2 s after submission. Of 31 s in all, maps read 11 and compute 12. Node 0 reads for 4 s, node
 	// 1 for 3: 11/7 maps read at once. From 1.5 to 11.5 s two cores compute 12 of 20 s.
 	for name, want := range map[string]float64{
-		"mapStart": 1.25, "fromCache": 0.25, "fromDisk": 2, "overNetwork": 0.5, "computing": 3, "forCores": 2, "readersAtOnce": 11. / 7, "coresBusy": 60,
+		"mapStart": 1.25, "fromCache": 0.25, "fromDisk": 2, "overNetwork": 0.5, "computing": 3, "forCores": 2, "readersAtOnce": 11. / 7,
+		"coresBusy": 60,
 	} {
 		if got := numberOf[name](&s); math.Abs(got-want) > 1e-9 {
 			t.Errorf("%s: %v, want %v", name, got, want)

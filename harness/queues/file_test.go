@@ -128,7 +128,8 @@ func TestRead(t *testing.T) {
 		t.Errorf("with 60 and 30 percent: %v", g)
 	}
 	labelled := two + "root.a.accessible-node-labels.gpu.capacity=60\nroot.b.accessible-node-labels.gpu.capacity=40\n"
-	if g, err := read(t, labelled).With(map[string]string{"root.a.accessible-node-labels.gpu.capacity": "0"}); err != nil || !strings.Contains(g.String(), "root.b.accessible-node-labels.gpu.capacity=100.000") {
+	if g, err := read(t, labelled).With(map[string]string{"root.a.accessible-node-labels.gpu.capacity": "0"}); err != nil ||
+		!strings.Contains(g.String(), "root.b.accessible-node-labels.gpu.capacity=100.000") {
 		t.Errorf("without a share of gpu for a: %v, %v", g, err)
 	}
 	for text, want := range map[string]string{
@@ -141,7 +142,8 @@ func TestRead(t *testing.T) {
 		}
 	}
 	g, err := f.With(map[string]string{"root.etl.capacity": "60", "root.adhoc.capacity": "40", "queue-mappings": ""})
-	if err != nil || g.Root.Children[0].Capacity.Value != 60 || f.Root.Children[0].Capacity.Value != 70 || strings.Contains(g.String(), "mappings") {
+	if err != nil || g.Root.Children[0].Capacity.Value != 60 || f.Root.Children[0].Capacity.Value != 70 ||
+		strings.Contains(g.String(), "mappings") {
 		t.Errorf("with other capacities: %v, %v", g, err)
 	}
 }

@@ -15,11 +15,15 @@ func TestBehaviourReachesSimulator(t *testing.T) {
 	x := loaded(t, "r01-wordcount-fifo")
 	node := string(x.Nodes[0].Node)
 	texts := map[string]string{
-		"actuator": "ideal", "splits": "cachedOnly", "map-slots": "2", "reduce-slots": "2", "cache-policy": "lru", "fetches": "nodes", "speculation": "late",
-		"fault": "at=1s,node=" + node + ",down", "capacity": "at=1s,node=" + node + ",left=0.5",
+		"actuator": "ideal", "splits": "cachedOnly", "map-slots": "2", "reduce-slots": "2", "cache-policy": "lru", "fetches": "nodes",
+		"speculation": "late",
+		"fault":       "at=1s,node=" + node + ",down", "capacity": "at=1s,node=" + node + ",left=0.5",
 	}
 	simulated := func(b config.Behaviour) string {
-		c := Config{Trace: x, Model: config.Model{Model: "fifo"}, Behaviour: b, Modelled: true, Seed: 1, Change: recorded.Change{Cache: recorded.Size{Size: 1 << 30, Given: true}}}
+		c := Config{
+			Trace: x, Model: config.Model{Model: "fifo"}, Behaviour: b, Modelled: true, Seed: 1,
+			Change: recorded.Change{Cache: recorded.Size{Size: 1 << 30, Given: true}},
+		}
 		s, _, err := c.prepare()
 		mustDo(t, err)
 		return fmt.Sprint(s.Actuator, s.Splits, s.MapSlots, s.ReduceSlots, s.CacheReads, s.NodeFetches, s.Speculation, s.Faults, s.Capacity)

@@ -22,7 +22,8 @@ func TestBrief(t *testing.T) {
 		events := []traces.Event{&traces.JobSubmitted{T: 1, Job: "a", Maps: 3, Reduces: 2}}
 		for at := range traces.Time(rapid.IntRange(0, 60).Draw(t, "events")) {
 			task := traces.Task{
-				Job: rapid.SampledFrom([]traces.JobID{"a", "a", "a", "b", "c"}).Draw(t, "job"), Kind: rapid.SampledFrom([]traces.TaskKind{traces.Map, traces.Map, traces.Reduce}).Draw(t, "kind"),
+				Job:   rapid.SampledFrom([]traces.JobID{"a", "a", "a", "b", "c"}).Draw(t, "job"),
+				Kind:  rapid.SampledFrom([]traces.TaskKind{traces.Map, traces.Map, traces.Reduce}).Draw(t, "kind"),
 				Index: rapid.SampledFrom([]int32{0, 0, 1, 9}).Draw(t, "index"),
 			}
 			a := traces.Attempt{Task: task, Number: rapid.Int32Range(0, 1).Draw(t, "number")}
@@ -53,7 +54,8 @@ func TestBrief(t *testing.T) {
 		traces.Sort(events)
 		events = append(events, &traces.JobFinished{T: 99, Job: "a", Outcome: traces.Succeeded})
 		var file bytes.Buffer
-		if err := tracefile.WriteLines(&file, traces.Header{Format: traces.FormatVersion, Origin: traces.Simulated}, slices.Values(events)); err != nil {
+		if err := tracefile.WriteLines(&file, traces.Header{Format: traces.FormatVersion, Origin: traces.Simulated},
+			slices.Values(events)); err != nil {
 			t.Fatal(err)
 		}
 		open := func() *tracefile.Reader {
@@ -88,7 +90,8 @@ func TestBrief(t *testing.T) {
 			t.Fatalf("in full -, in brief +:\n%s", d)
 		}
 		if want.Tasks() != got.Tasks() || len(want.Jobs) != len(got.Jobs) || len(got.Heartbeats)+len(got.Decisions) > 0 {
-			t.Fatalf("%d tasks of %d jobs, %d heartbeats and %d decisions; want %d of %d and none", got.Tasks(), len(got.Jobs), len(got.Heartbeats), len(got.Decisions), want.Tasks(), len(want.Jobs))
+			t.Fatalf("%d tasks of %d jobs, %d heartbeats and %d decisions; want %d of %d and none", got.Tasks(), len(got.Jobs), len(got.Heartbeats),
+				len(got.Decisions), want.Tasks(), len(want.Jobs))
 		}
 	})
 }

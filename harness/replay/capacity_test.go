@@ -36,7 +36,10 @@ func TestCapacityAgain(t *testing.T) {
 		}
 		want := []string{}
 		if c.again {
-			want = []string{fmt.Sprint(traces.Time(3e9), " ", n.Node, " ", n.MemoryBytes/2), fmt.Sprint(traces.Time(9e9), " ", n.Node, " ", n.MemoryBytes)}
+			want = []string{
+				fmt.Sprint(traces.Time(3e9), " ", n.Node, " ", n.MemoryBytes/2),
+				fmt.Sprint(traces.Time(9e9), " ", n.Node, " ", n.MemoryBytes),
+			}
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", c.name, got, want)

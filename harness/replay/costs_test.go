@@ -29,7 +29,10 @@ type ran struct {
 // task's scheduling to its last end.
 func traceOf(t testing.TB, h traces.Header, list []ran) *recorded.Trace {
 	t.Helper()
-	h.Cluster.Nodes = []traces.NodeFacts{{Node: "a", Rack: "/r", MemoryBytes: 2 << 30, VCores: 2, Worker: true}, {Node: "b", Rack: "/r", MemoryBytes: 2 << 30, VCores: 2, Worker: true}}
+	h.Cluster.Nodes = []traces.NodeFacts{
+		{Node: "a", Rack: "/r", MemoryBytes: 2 << 30, VCores: 2, Worker: true},
+		{Node: "b", Rack: "/r", MemoryBytes: 2 << 30, VCores: 2, Worker: true},
+	}
 	at := func(s float64) traces.Time { return traces.Time(math.Round(s * 1e9)) }
 	jobs := map[int]*traces.JobSubmitted{}
 	ends := map[int]float64{}
@@ -72,7 +75,9 @@ func TestTurnover(t *testing.T) {
 		meanMs  float64
 	}{
 		"jobs hours apart": {list: []ran{
-			{1, 10, "a", 11, 20, false}, {2, hours(1), "a", hours(1) + 1, hours(1) + 9, false}, {3, hours(2), "a", hours(2) + 1, hours(2) + 9, false},
+			{1, 10, "a", 11, 20, false},
+			{2, hours(1), "a", hours(1) + 1, hours(1) + 9, false},
+			{3, hours(2), "a", hours(2) + 1, hours(2) + 9, false},
 		}},
 		"a job in waves": {list: []ran{
 			{1, 10, "a", 11, 20, false}, {1, 10, "a", 20.4, 30, false}, {1, 10, "a", 30.6, 40, false},
@@ -94,7 +99,8 @@ func TestTurnover(t *testing.T) {
 			{1, 10, "a", 11, 20, false}, {1, 10, "b", 11, 100, false}, {1, 10, "a", 100.3, 110, true},
 		}},
 	} {
-		fitted := must(Calibrate([]*recorded.Trace{traceOf(t, traces.Header{Origin: traces.Recovered, Model: "yarn"}, c.list)}, recorded.Change{}, ""))
+		fitted := must(Calibrate([]*recorded.Trace{traceOf(t, traces.Header{Origin: traces.Recovered, Model: "yarn"}, c.list)}, recorded.Change{},
+			""))
 		if got := fitted.Turnover; got.Samples != c.samples || math.Abs(got.Value-c.meanMs) > 1 {
 			t.Errorf("%s: %d turnovers of %.0f ms, want %d of %.0f", name, got.Samples, got.Value, c.samples, c.meanMs)
 		}
@@ -108,13 +114,24 @@ func waves(gaps ...float64) []ran {
 		last := list[len(list)-1].end
 		list = append(list, ran{1, 10, "a", last + gap, last + gap + 10, false})
 	}
-	return append(list, ran{1, 10, "b", 11, 100, false}, ran{1, 10, "b", 101, 120, true}, ran{1, 10, "b", 121, 140, true}, ran{1, 10, "b", 141, 160, true}, ran{1, 10, "b", 161, 180, true})
+	return append(list, ran{1, 10, "b", 11, 100, false}, ran{1, 10, "b", 101, 120, true}, ran{1, 10, "b", 121, 140, true},
+		ran{1, 10, "b", 141, 160, true}, ran{1, 10, "b", 161, 180, true})
 }
 
 // TestMadeUp has nothing fitted to what a trace's header says was made up.
 func TestMadeUp(t *testing.T) {
-	for _, marks := range [][]string{nil, {"schedule"}, {"hosts"}, {"durations"}, {"tasks"}, {"nodes"}, {"replicas"}, {"nodes", "tasks", "durations", "schedule", "hosts", "replicas"}} {
-		c := must(Calibrate([]*recorded.Trace{traceOf(t, traces.Header{Origin: traces.Imported, Synthetic: marks}, waves(0.5, 0.5, 0.5))}, recorded.Change{}, ""))
+	for _, marks := range [][]string{
+		nil,
+		{"schedule"},
+		{"hosts"},
+		{"durations"},
+		{"tasks"},
+		{"nodes"},
+		{"replicas"},
+		{"nodes", "tasks", "durations", "schedule", "hosts", "replicas"},
+	} {
+		c := must(Calibrate([]*recorded.Trace{traceOf(t, traces.Header{Origin: traces.Imported, Synthetic: marks}, waves(0.5, 0.5, 0.5))},
+			recorded.Change{}, ""))
 		has := func(mark ...string) bool {
 			for _, m := range mark {
 				if strings.Contains(strings.Join(marks, " "), m) {
@@ -143,10 +160,14 @@ func TestMadeUp(t *testing.T) {
 // TestRefused has means that cannot be the cost refused, with the figures.
 func TestRefused(t *testing.T) {
 	for want, gaps := range map[string][]float64{
-		"the mean of 40000 ms on 3 samples, which differ from it by 0 ms on average, is rejected: a mean above 15 s contains waiting": {40, 40, 40},
+		"the mean of 40000 ms on 3 samples, which differ from it by 0 ms on average, is rejected: a mean above 15 s contains waiting": {
+			40, 40,
+			40,
+		},
 		"": {0.5, 0.4, 0.6},
 	} {
-		c := must(Calibrate([]*recorded.Trace{traceOf(t, traces.Header{Origin: traces.Recovered, Model: "yarn"}, waves(gaps...))}, recorded.Change{}, ""))
+		c := must(Calibrate([]*recorded.Trace{traceOf(t, traces.Header{Origin: traces.Recovered, Model: "yarn"}, waves(gaps...))},
+			recorded.Change{}, ""))
 		if got := strings.Join(c.Warnings, "\n"); !strings.Contains(got, want) || want == "" && got != "" {
 			t.Errorf("gaps of %v s: warnings %q, want %q", gaps, got, want)
 		}
@@ -195,13 +216,22 @@ func TestBounds(t *testing.T) {
 		}
 		x := traceOf(t, traces.Header{Origin: traces.Recovered, Model: "yarn"}, list)
 		c := &Config{
-			Trace: x, Behaviour: config.Behaviour{Actuator: rapid.SampledFrom([]string{config.ActuatorNone, config.ActuatorLabels, config.ActuatorIdeal}).Draw(r, "actuator")},
+			Trace: x, Behaviour: config.Behaviour{Actuator: rapid.SampledFrom([]string{
+				config.ActuatorNone, config.ActuatorLabels,
+				config.ActuatorIdeal,
+			}).Draw(r, "actuator")},
 			Model: config.Model{Model: rapid.SampledFrom([]string{"fifo", "fair", "capacity", "delay", "acl", "random"}).Draw(r, "model")}, Seed: 1,
 			Calibration: &calibration.Calibration{Format: 1},
-			Change:      recorded.Change{Nodes: rapid.IntRange(1, 5).Draw(r, "nodes"), Slots: rapid.IntRange(1, 3).Draw(r, "slots"), Cores: []float64{rapid.SampledFrom([]float64{0, 1}).Draw(r, "cores")}},
+			Change: recorded.Change{
+				Nodes: rapid.IntRange(1, 5).Draw(r, "nodes"), Slots: rapid.IntRange(1, 3).Draw(r, "slots"),
+				Cores: []float64{rapid.SampledFrom([]float64{0, 1}).Draw(r, "cores")},
+			},
 		}
 		if c.Modelled = rapid.Bool().Draw(r, "modelled"); c.Modelled {
-			c.Calibration.Workloads = []calibration.Workload{{Workload: "w", Map: calibration.Phase{FixedMs: 3000, MsPerMiB: 20}, Reduce: calibration.Phase{FixedMs: 9000}, MapOutputPerByte: 0.5}}
+			c.Calibration.Workloads = []calibration.Workload{{
+				Workload: "w", Map: calibration.Phase{FixedMs: 3000, MsPerMiB: 20},
+				Reduce: calibration.Phase{FixedMs: 9000}, MapOutputPerByte: 0.5,
+			}}
 			c.Change.Disk = recorded.Rate{Rate: 50e6, Given: true}
 			c.Change.Link = recorded.Rate{Rate: 20e6, Given: true}
 		} else {

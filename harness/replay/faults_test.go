@@ -37,8 +37,14 @@ func TestFaultsAgain(t *testing.T) {
 		check  func(o *Outcome) bool
 	}{
 		{"attempts fail", fault(t, "at=0s,failAttempts,share=0.2"), func(o *Outcome) bool { return o.Attempts.Failed > 0 }},
-		{"a node is lost", fault(t, "at=8s,node="+node+",down", "at=14s,node="+node+",up"), func(o *Outcome) bool { return o.Attempts.Killed > 0 }},
-		{"a rack is lost", fault(t, "at=8s,rack="+x.Nodes[0].Rack+",down", "at=14s,rack="+x.Nodes[0].Rack+",up"), func(o *Outcome) bool { return o.Attempts.Killed > 0 }},
+		{
+			"a node is lost", fault(t, "at=8s,node="+node+",down", "at=14s,node="+node+",up"),
+			func(o *Outcome) bool { return o.Attempts.Killed > 0 },
+		},
+		{
+			"a rack is lost", fault(t, "at=8s,rack="+x.Nodes[0].Rack+",down", "at=14s,rack="+x.Nodes[0].Rack+",up"),
+			func(o *Outcome) bool { return o.Attempts.Killed > 0 },
+		},
 	} {
 		first := Config{Trace: x, Model: x.OwnModel(), Seed: 1, Behaviour: config.Behaviour{Faults: c.faults}}
 		was, err := simulate(&first)
@@ -72,7 +78,10 @@ func TestCopiesAgain(t *testing.T) {
 	x := loaded(t, "r01-wordcount-yarn")
 	slow := Config{
 		Trace: x, Model: x.OwnModel(), Seed: 1, Calibration: fitted(t, x), Modelled: true,
-		Behaviour: config.Behaviour{Speculation: config.SpeculationHadoop, Faults: fault(t, "at=0s,node="+string(x.Nodes[0].Node)+",slow,speed=0.1")},
+		Behaviour: config.Behaviour{
+			Speculation: config.SpeculationHadoop,
+			Faults:      fault(t, "at=0s,node="+string(x.Nodes[0].Node)+",slow,speed=0.1"),
+		},
 	}
 	was := must(simulate(&slow))
 	if had, has := copies(t, slow), copies(t, Config{Trace: was, Model: x.OwnModel(), Seed: 1}); had == 0 || has == 0 {
@@ -146,16 +155,25 @@ func TestCachePolicy(t *testing.T) {
 func TestFaultErrors(t *testing.T) {
 	x := loaded(t, "r01-wordcount-fifo")
 	for name, c := range map[string]Config{
-		`no node r9n9`:                 {Behaviour: config.Behaviour{Faults: config.Faults{{What: config.FaultDown, Node: "r9n9"}}}},
-		`no rack r9`:                   {Behaviour: config.Behaviour{Faults: config.Faults{{What: config.FaultDown, Rack: "r9"}}}},
-		`a slow node has no effect`:    {Behaviour: config.Behaviour{Faults: config.Faults{{What: config.FaultSlow, Node: string(x.Nodes[0].Node), Speed: 0.5}}}},
-		`speculation: "soon": want`:    {Behaviour: config.Behaviour{Speculation: "soon"}},
-		`cache-policy: "mru": want`:    {Behaviour: config.Behaviour{CachePolicy: "mru"}},
-		`fetches: "disks": want`:       {Behaviour: config.Behaviour{Fetches: "disks"}},
-		`fetches from nodes have no`:   {Behaviour: config.Behaviour{Fetches: config.FetchesNodes}},
-		`with the recorded faults`:     {Follow: true, Behaviour: config.Behaviour{Speculation: config.SpeculationLATE}},
-		`after the latest possible`:    {Behaviour: config.Behaviour{Faults: config.Faults{{At: units.Duration(60 * 24 * time.Hour), What: config.FaultDown, Node: string(x.Nodes[0].Node)}}}},
-		`no node has a cache; give it`: {Behaviour: config.Behaviour{CachePolicy: config.CacheLRU}, Change: recorded.Change{Cache: recorded.Size{Given: true}}},
+		`no node r9n9`: {Behaviour: config.Behaviour{Faults: config.Faults{{What: config.FaultDown, Node: "r9n9"}}}},
+		`no rack r9`:   {Behaviour: config.Behaviour{Faults: config.Faults{{What: config.FaultDown, Rack: "r9"}}}},
+		`a slow node has no effect`: {Behaviour: config.Behaviour{Faults: config.Faults{{
+			What: config.FaultSlow, Node: string(x.Nodes[0].Node),
+			Speed: 0.5,
+		}}}},
+		`speculation: "soon": want`:  {Behaviour: config.Behaviour{Speculation: "soon"}},
+		`cache-policy: "mru": want`:  {Behaviour: config.Behaviour{CachePolicy: "mru"}},
+		`fetches: "disks": want`:     {Behaviour: config.Behaviour{Fetches: "disks"}},
+		`fetches from nodes have no`: {Behaviour: config.Behaviour{Fetches: config.FetchesNodes}},
+		`with the recorded faults`:   {Follow: true, Behaviour: config.Behaviour{Speculation: config.SpeculationLATE}},
+		`after the latest possible`: {Behaviour: config.Behaviour{Faults: config.Faults{{
+			At:   units.Duration(60 * 24 * time.Hour),
+			What: config.FaultDown, Node: string(x.Nodes[0].Node),
+		}}}},
+		`no node has a cache; give it`: {
+			Behaviour: config.Behaviour{CachePolicy: config.CacheLRU},
+			Change:    recorded.Change{Cache: recorded.Size{Given: true}},
+		},
 	} {
 		c.Trace, c.Model, c.Seed = x, x.OwnModel(), 1
 		if _, _, err := Run(&c); err == nil || !strings.Contains(err.Error(), name) {

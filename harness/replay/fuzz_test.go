@@ -18,7 +18,10 @@ import (
 // of which events name one, on a cluster that claims a heartbeat every 23 days.
 func claiming(t testing.TB, reduces int32) []byte {
 	const job = "job_1_0001"
-	h := traces.Header{Format: traces.FormatVersion, Origin: traces.Imported, Settings: map[string]string{"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": "2000000000"}}
+	h := traces.Header{
+		Format: traces.FormatVersion, Origin: traces.Imported,
+		Settings: map[string]string{"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": "2000000000"},
+	}
 	for _, n := range []traces.Node{"a", "b"} {
 		h.Cluster.Nodes = append(h.Cluster.Nodes, traces.NodeFacts{Node: n, Rack: "/r", MemoryBytes: 4 << 30, VCores: 4, Worker: true})
 	}

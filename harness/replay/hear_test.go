@@ -13,13 +13,17 @@ import (
 func TestReplayedModelHearsLoad(t *testing.T) {
 	made := schedtest.RegisterListener(t, 1000)
 	x := loaded(t, "r01-wordcount-yarn")
-	must(simulate(&Config{Trace: x, Model: config.Model{Model: "test-listener"}, Behaviour: config.Behaviour{Actuator: config.ActuatorIdeal}, Seed: 1}))
+	must(simulate(&Config{
+		Trace: x, Model: config.Model{Model: "test-listener"}, Behaviour: config.Behaviour{Actuator: config.ActuatorIdeal},
+		Seed: 1,
+	}))
 	m := (*made)[len(*made)-1]
 	highest := 0.0
 	for _, s := range m.Samples {
 		highest = max(highest, s.Load1)
 	}
 	if len(m.Samples) < 100 || m.OldestMs > 1000 || highest < 0.05 || highest > 2 {
-		t.Errorf("%d samples, up to %d ms old, load up to %.2f: want 100 or more, a second, and at most 2, as a node runs two tasks", len(m.Samples), m.OldestMs, highest)
+		t.Errorf("%d samples, up to %d ms old, load up to %.2f: want 100 or more, a second, and at most 2, as a node runs two tasks",
+			len(m.Samples), m.OldestMs, highest)
 	}
 }

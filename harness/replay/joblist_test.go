@@ -24,12 +24,16 @@ func listOf(t *testing.T, jobs int, input, shuffle, output int64) *recorded.Trac
 	rules := traces.DefaultListRules
 	h := traces.Header{Origin: traces.Imported, List: &rules, Synthetic: []string{"durations", "replicas", "schedule", "tasks"}}
 	for n := range 20 {
-		h.Cluster.Nodes = append(h.Cluster.Nodes, traces.NodeFacts{Node: traces.Node(fmt.Sprint("n", n)), Rack: fmt.Sprint("/r", n/5), Worker: true})
+		h.Cluster.Nodes = append(h.Cluster.Nodes, traces.NodeFacts{
+			Node: traces.Node(fmt.Sprint("n", n)), Rack: fmt.Sprint("/r", n/5),
+			Worker: true,
+		})
 	}
 	var events []traces.Event
 	for j := range jobs {
 		events = append(events, &traces.JobListed{
-			T: traces.Time(j) * 3600e9, Job: traces.JobID(fmt.Sprint("job", j)), Name: "job", InputBytes: input, ShuffleBytes: shuffle, OutputBytes: output,
+			T: traces.Time(j) * 3600e9, Job: traces.JobID(fmt.Sprint("job", j)), Name: "job", InputBytes: input, ShuffleBytes: shuffle,
+			OutputBytes: output,
 		})
 	}
 	x := must(recorded.New("list", h, slices.Values(events)))
@@ -42,8 +46,14 @@ func TestListFigures(t *testing.T) {
 	lab := labCosts(t)
 	for _, c := range []Config{
 		{},
-		{Behaviour: config.Behaviour{Actuator: config.ActuatorIdeal}, Change: recorded.Change{Disk: recorded.Rate{Given: true}, Cores: []float64{1}}},
-		{Behaviour: config.Behaviour{Actuator: config.ActuatorNone}, Change: recorded.Change{Nodes: 8, Racks: 2, Replication: 2, Load: 3600, Link: recorded.Rate{Given: true}}},
+		{
+			Behaviour: config.Behaviour{Actuator: config.ActuatorIdeal},
+			Change:    recorded.Change{Disk: recorded.Rate{Given: true}, Cores: []float64{1}},
+		},
+		{Behaviour: config.Behaviour{Actuator: config.ActuatorNone}, Change: recorded.Change{
+			Nodes: 8, Racks: 2, Replication: 2, Load: 3600,
+			Link: recorded.Rate{Given: true},
+		}},
 		{Calibration: lab, Modelled: true, Workload: "wordcount", Change: recorded.Change{Speed: 4}},
 	} {
 		if c.Change.Disk.Given {
@@ -60,13 +70,15 @@ func TestListFigures(t *testing.T) {
 		got, want := out[0], out[1]
 		unknown := cmpopts.IgnoreFields(measure.Figures{}, "TraceDigest", "Events", "DurationMs", "Decisions", "Phases", "Fetched")
 		if d := cmp.Diff(want.Figures, got.Figures, unknown, cmpopts.IgnoreUnexported(measure.Figures{}, measure.Job{}, measure.Node{}),
-			cmpopts.EquateApprox(1e-9, 0), cmpopts.IgnoreFields(measure.Node{}, "MeanRunning"), cmpopts.IgnoreFields(measure.Job{}, "MapWaitMs", "MapTime", "ReduceTime", "Fetched", "ReduceNodes")); d != "" {
+			cmpopts.EquateApprox(1e-9, 0), cmpopts.IgnoreFields(measure.Node{}, "MeanRunning"),
+			cmpopts.IgnoreFields(measure.Job{}, "MapWaitMs", "MapTime", "ReduceTime", "Fetched", "ReduceNodes")); d != "" {
 			t.Errorf("%+v: without events, %d of them, figures differ:\n%s", c.Change, events, d)
 		}
 		if d := cmp.Diff(want.Phases, got.Phases); d != "" {
 			t.Errorf("%+v: phases differ:\n%s", c.Change, d)
 		}
-		if got.TraceDigest != "" || got.Decisions.Made != want.Decisions.Made || got.Decisions.Honoured != want.Decisions.Honoured || got.Decisions.P50Ms != -1 {
+		if got.TraceDigest != "" || got.Decisions.Made != want.Decisions.Made || got.Decisions.Honoured != want.Decisions.Honoured ||
+			got.Decisions.P50Ms != -1 {
 			t.Errorf("digest %q, decisions %+v, of events %+v", got.TraceDigest, got.Decisions, want.Decisions)
 		}
 		if got.Maps != 3*73 || got.Reduces != 3*5 || got.Attempts.OK != 3*78 || len(got.Warnings) > 0 {
@@ -106,7 +118,8 @@ func TestListMemory(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	out := must(Outcomes([]Config{{
-		Trace: x, Calibration: costs, Model: config.Model{Model: "fifo"}, Behaviour: config.Behaviour{Actuator: config.ActuatorIdeal}, Seed: 1, Change: recorded.Change{Slots: 1000, Speed: 10},
+		Trace: x, Calibration: costs, Model: config.Model{Model: "fifo"}, Behaviour: config.Behaviour{Actuator: config.ActuatorIdeal}, Seed: 1,
+		Change: recorded.Change{Slots: 1000, Speed: 10},
 	}}))
 	runtime.ReadMemStats(&after)
 	if bytes := after.TotalAlloc - before.TotalAlloc; out[0].Attempts.OK != 3_000_000 || bytes > 64<<20 {

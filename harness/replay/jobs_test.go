@@ -28,7 +28,8 @@ func TestRecordedByHand(t *testing.T) {
 		return c
 	}
 	h := traces.Header{Format: 1, Origin: traces.Measured, Cluster: traces.ClusterFacts{Nodes: []traces.NodeFacts{
-		{Node: "a", Rack: "/r", MemoryBytes: 4 << 30, VCores: 4, Worker: true}, {Node: "b", Rack: "/r", MemoryBytes: 4 << 30, VCores: 4, Worker: true},
+		{Node: "a", Rack: "/r", MemoryBytes: 4 << 30, VCores: 4, Worker: true},
+		{Node: "b", Rack: "/r", MemoryBytes: 4 << 30, VCores: 4, Worker: true},
 	}}}
 	events := []traces.Event{
 		&traces.JobSubmitted{

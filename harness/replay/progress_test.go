@@ -28,7 +28,8 @@ func TestProgress(t *testing.T) {
 		with := must(Outcomes([]Config{c}))
 		f := with[0].Figures
 		if f.ScheduleDigest != without[0].ScheduleDigest || f.Attempts != without[0].Attempts {
-			t.Errorf("%s: %s, %+v; without progress %s, %+v", trace.Name, f.ScheduleDigest, f.Attempts, without[0].ScheduleDigest, without[0].Attempts)
+			t.Errorf("%s: %s, %+v; without progress %s, %+v", trace.Name, f.ScheduleDigest, f.Attempts, without[0].ScheduleDigest,
+				without[0].Attempts)
 		}
 		if n := c.Tasks(); n != int64(f.Maps+f.Reduces) {
 			t.Errorf("%s: %d tasks, want %d maps and %d reduces", trace.Name, n, f.Maps, f.Reduces)

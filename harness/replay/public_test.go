@@ -94,7 +94,10 @@ func TestPublicTraces(t *testing.T) {
 						if l.lab {
 							costs = labCosts(t)
 						}
-						public(t, list, &Config{Trace: x, Model: model, Calibration: costs, Modelled: l.workload != "", Workload: l.workload, Change: recorded.Change{Speed: l.speed}})
+						public(t, list, &Config{
+							Trace: x, Model: model, Calibration: costs, Modelled: l.workload != "", Workload: l.workload,
+							Change: recorded.Change{Speed: l.speed},
+						})
 					})
 				}
 			}
@@ -229,7 +232,8 @@ func TestInferred(t *testing.T) {
 	x := imported(t, 0, "sls/2jobs2min-rumen-jh.json")
 	list := must(Outcomes([]Config{{Trace: x, Model: x.OwnModel(), Seed: 1, Sanity: true, WithoutEvents: true}}))
 	o := &list[0]
-	if s := o.MakespanMs / 1000; s < 195 || s > 196 || len(o.Warnings) > 0 || o.Assumed[0] != "8 slots a node, as many as ran at once (--slots)" {
+	if s := o.MakespanMs / 1000; s < 195 || s > 196 || len(o.Warnings) > 0 ||
+		o.Assumed[0] != "8 slots a node, as many as ran at once (--slots)" {
 		t.Errorf("makespan %.1f s, assumed %q, warnings %q; want 195.5 s of 197.3, eight slots and no warning", s, o.Assumed, o.Warnings)
 	}
 	if r := o.RecordedOrder; r.Jobs != 2 || r.MakespanPct < -1 || r.MakespanPct > -0.8 {

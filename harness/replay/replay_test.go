@@ -19,7 +19,10 @@ import (
 // TestRecorded replays real runs with recorded durations under their own model:
 // what is left to the simulator is when containers come.
 func TestRecorded(t *testing.T) {
-	for _, trial := range []string{"r01-wordcount-yarn", "r03-wordcount-yarn", "r04-wordcount-yarn", "r01-wordcount-fifo", "r03-wordcount-fifo", "r04-wordcount-fifo"} {
+	for _, trial := range []string{
+		"r01-wordcount-yarn", "r03-wordcount-yarn", "r04-wordcount-yarn", "r01-wordcount-fifo",
+		"r03-wordcount-fifo", "r04-wordcount-fifo",
+	} {
 		x := loaded(t, trial)
 		again := must(simulate(&Config{Trace: x, Model: x.OwnModel(), Behaviour: x.OwnBehaviour(), Seed: 1}))
 		was, is := makespanMs(x), makespanMs(again)
@@ -177,14 +180,23 @@ func TestChanges(t *testing.T) {
 	t.Run("nodes of ApplicationMasters", func(t *testing.T) {
 		x := loaded(t, "r01-wordcount-yarn")
 		recordedMasters := must(x.Machines(&recorded.Change{}))
-		x.Header.Cluster.Nodes = append(x.Header.Cluster.Nodes, traces.NodeFacts{Node: "am2", MemoryBytes: 2 << 30}, traces.NodeFacts{Node: "no NodeManager"})
+		x.Header.Cluster.Nodes = append(x.Header.Cluster.Nodes, traces.NodeFacts{Node: "am2", MemoryBytes: 2 << 30},
+			traces.NodeFacts{Node: "no NodeManager"})
 		x.Header.Cluster.AMMemoryBytes = 1 << 30
 		m := must(x.Machines(&recorded.Change{}))
 		if nodes, mb := m.Masters-recordedMasters.Masters, m.MastersMB-recordedMasters.MastersMB; nodes != 2 || mb != 3<<10 {
 			t.Errorf("%d nodes of %d MB more, want the two that have memory, of 3072", nodes, mb)
 		}
 	})
-	for _, bad := range []recorded.Change{{Nodes: -1}, {Nodes: 2, Racks: 3}, {Slots: -1}, {Replication: 1000}, {Speed: math.NaN()}, {Load: -1}, {Cores: []float64{-1}}} {
+	for _, bad := range []recorded.Change{
+		{Nodes: -1},
+		{Nodes: 2, Racks: 3},
+		{Slots: -1},
+		{Replication: 1000},
+		{Speed: math.NaN()},
+		{Load: -1},
+		{Cores: []float64{-1}},
+	} {
 		if _, err := simulate(&Config{Trace: x, Model: x.OwnModel(), Change: bad}); err == nil {
 			t.Errorf("%+v is taken", bad)
 		}
@@ -273,9 +285,13 @@ func TestCalibrationFile(t *testing.T) {
 }
 
 func FuzzReadCalibration(f *testing.F) {
-	const figure, phase = `{"value":1,"samples":1,"error":1}`, `{"samples":1,"fixedMs":1e3,"msPerMiB":2,"errorPct":1,"sharedPct":1,"spread":[0.5,1,2],"corrected":1}`
-	f.Add([]byte(`{"format":1,"traces":[],"sharing":0.5,"sharingSpread":{"0":1},"misfitPct":1,"amStartMs":` + figure + `,"finishMs":` + figure + `,"turnoverMs":` + figure +
-		`,"taskStartMs":` + figure + `,"launchMs":1,"labelMs":` + figure + `,"workloads":[{"workload":"wordcount","jobs":1,"mapOutputPerByte":1,"reduceOutputPerByte":1,"map":` + phase + `,"reduce":` + phase + `}]}`))
+	const figure, phase = `{"value":1,"samples":1,"error":1}`,
+		`{"samples":1,"fixedMs":1e3,"msPerMiB":2,"errorPct":1,"sharedPct":1,"spread":[0.5,1,2],"corrected":1}`
+	f.Add([]byte(`{"format":1,"traces":[],"sharing":0.5,"sharingSpread":{"0":1},"misfitPct":1,"amStartMs":` + figure + `,"finishMs":` +
+		figure + `,"turnoverMs":` + figure +
+		`,"taskStartMs":` + figure + `,"launchMs":1,"labelMs":` + figure +
+		`,"workloads":[{"workload":"wordcount","jobs":1,"mapOutputPerByte":1,"reduceOutputPerByte":1,"map":` + phase + `,"reduce":` + phase +
+		`}]}`))
 	f.Add([]byte(`{"format":1,"sharing":-1}`))
 	f.Add([]byte(`{"format":2}`))
 	x := must(loadBytes(claiming(f, 1)))
@@ -291,7 +307,10 @@ func FuzzReadCalibration(f *testing.F) {
 			return
 		}
 		// What is read replays, or says why not.
-		if _, err := simulate(&Config{Trace: x, Model: config.Model{Model: "fifo"}, Calibration: c, Modelled: true, Workload: "wordcount", Interrupted: soon(3)}); err != nil && err.Error() == "" {
+		if _, err := simulate(&Config{
+			Trace: x, Model: config.Model{Model: "fifo"}, Calibration: c, Modelled: true, Workload: "wordcount",
+			Interrupted: soon(3),
+		}); err != nil && err.Error() == "" {
 			t.Error("an empty error")
 		}
 	})
@@ -308,8 +327,10 @@ func TestBadTraces(t *testing.T) {
 	// Events of jobs and tasks that are not there are passed over; a cluster that
 	// is not told has to be given.
 	x := must(recorded.New("x", traces.Header{}, slices.Values([]traces.Event{
-		&traces.JobSubmitted{Job: "a", Maps: 2, Reduces: 1}, &traces.TaskScheduled{Task: traces.Task{Job: "b"}}, &traces.TaskScheduled{Task: traces.Task{Job: "a"}},
-		&traces.AttemptFinished{Attempt: traces.Attempt{Task: traces.Task{Job: "a", Index: 7}}}, &traces.TaskScheduled{Task: traces.Task{Job: "a", Index: -1}},
+		&traces.JobSubmitted{Job: "a", Maps: 2, Reduces: 1}, &traces.TaskScheduled{Task: traces.Task{Job: "b"}},
+		&traces.TaskScheduled{Task: traces.Task{Job: "a"}},
+		&traces.AttemptFinished{Attempt: traces.Attempt{Task: traces.Task{Job: "a", Index: 7}}},
+		&traces.TaskScheduled{Task: traces.Task{Job: "a", Index: -1}},
 	})))
 	c := Config{Trace: x, Model: x.OwnModel()}
 	errtest.Has(t, errtest.Of(simulate(&c)), "--nodes")

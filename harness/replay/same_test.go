@@ -32,7 +32,8 @@ func TestSameJobs(t *testing.T) {
 		{traces.Failed, []string{"10.00 s", "10.00 s"}, true},
 	} {
 		var b strings.Builder
-		mustDo(t, doc.WriteText(&b, Doc([]Outcome{row(config.ModelRecorded, 50_000, traces.Succeeded), row("yarn", 30_000, x.replayed)}, nil), false))
+		mustDo(t, doc.WriteText(&b, Doc([]Outcome{row(config.ModelRecorded, 50_000, traces.Succeeded), row("yarn", 30_000, x.replayed)}, nil),
+			false))
 		lines := strings.Split(b.String(), "\n")
 		for i, want := range x.want {
 			if !strings.Contains(lines[i+1], want) {

@@ -71,7 +71,8 @@ func TestSharing(t *testing.T) {
 	} {
 		fitted := must(Calibrate(runsOn(t, c.cores, c.spread, c.runs), recorded.Change{}, ""))
 		if fitted.SharingGuessed != c.guessed || fitted.HostCores != map[bool]float64{false: 2}[c.guessed] {
-			t.Errorf("%s: guessed: %v, %v cores of the machine, %v of a node's; spread of the times %v", c.name, fitted.SharingGuessed, fitted.HostCores, fitted.Sharing, fitted.SharingSpread)
+			t.Errorf("%s: guessed: %v, %v cores of the machine, %v of a node's; spread of the times %v", c.name, fitted.SharingGuessed,
+				fitted.HostCores, fitted.Sharing, fitted.SharingSpread)
 		}
 		if c.guessed && fitted.Sharing != 0 {
 			t.Errorf("%s: attempts share %v of a node's cores", c.name, fitted.Sharing)
@@ -86,7 +87,10 @@ func TestOthers(t *testing.T) {
 	costs := must(Calibrate(x, recorded.Change{}, ""))
 	costs.TaskStart.Value = 0
 	span := func(others float64) float64 {
-		r := must(simulate(&Config{Trace: x[0], Model: x[0].OwnModel(), Seed: 1, Calibration: costs, Modelled: true, Change: recorded.Change{Others: others}}))
+		r := must(simulate(&Config{
+			Trace: x[0], Model: x[0].OwnModel(), Seed: 1, Calibration: costs, Modelled: true,
+			Change: recorded.Change{Others: others},
+		}))
 		if got := r.Header.Cluster.OthersCores; got != others {
 			t.Errorf("others use %v cores in the simulated trace, want %v", got, others)
 		}
@@ -111,9 +115,17 @@ func TestOthersRefused(t *testing.T) {
 	}{
 		{"of a machine that all share", Config{Calibration: costs, Modelled: true, Change: recorded.Change{Others: 1}}, true},
 		{"more than there are", Config{Calibration: costs, Modelled: true, Change: recorded.Change{Others: 5}}, true},
-		{"of a machine that is only told here", Config{Calibration: &alone, Modelled: true, Change: recorded.Change{Others: 1, HostCores: 2}}, true},
+		{
+			"of a machine that is only told here",
+			Config{Calibration: &alone, Modelled: true, Change: recorded.Change{Others: 1, HostCores: 2}},
+			true,
+		},
 		{"of nodes of their own", Config{Calibration: &alone, Modelled: true, Change: recorded.Change{Others: 1}}, false},
-		{"of nodes whose cores are told", Config{Calibration: costs, Modelled: true, Change: recorded.Change{Others: 1, Cores: []float64{2}}}, false},
+		{
+			"of nodes whose cores are told",
+			Config{Calibration: costs, Modelled: true, Change: recorded.Change{Others: 1, Cores: []float64{2}}},
+			false,
+		},
 		{"with recorded durations", Config{Calibration: costs, Change: recorded.Change{Others: 1}}, false},
 		{"less than none", Config{Calibration: costs, Modelled: true, Change: recorded.Change{Others: -1}}, false},
 		{"no number", Config{Calibration: costs, Modelled: true, Change: recorded.Change{Others: math.NaN()}}, false},

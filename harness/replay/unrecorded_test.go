@@ -17,20 +17,38 @@ func TestWithoutEvents(t *testing.T) {
 	x := loaded(t, "r03-wordcount-fifo")
 	node := string(x.Nodes[0].Node)
 	lab := labCosts(t)
-	mishaps := must(simulate(&Config{Trace: x, Model: x.OwnModel(), Seed: 1, Behaviour: config.Behaviour{Faults: fault(t, "at=0s,failAttempts,share=0.2", "at=8s,node="+node+",down", "at=14s,node="+node+",up")}}))
+	mishaps := must(simulate(&Config{
+		Trace: x, Model: x.OwnModel(), Seed: 1,
+		Behaviour: config.Behaviour{Faults: fault(t, "at=0s,failAttempts,share=0.2", "at=8s,node="+node+",down", "at=14s,node="+node+",up")},
+	}))
 	failed := 0
 	for name, c := range map[string]Config{
-		"own model":       {Trace: x, Model: x.OwnModel()},
-		"yarn":            {Trace: x, Model: config.Model{Model: config.ModelYARN}, Behaviour: config.Behaviour{Actuator: config.ActuatorNone}},
-		"ideal":           {Trace: x, Model: config.Model{Model: "delay"}, Behaviour: config.Behaviour{Actuator: config.ActuatorIdeal}},
-		"followed":        {Trace: x, Model: x.OwnModel(), Follow: true},
-		"modelled":        {Trace: x, Model: config.Model{Model: "fair"}, Calibration: lab, Modelled: true, Repeats: true},
-		"planned":         {Trace: x, Model: config.Model{Model: "matching"}, Behaviour: config.Behaviour{Splits: config.SplitsPlan}, Calibration: lab, Modelled: true},
-		"speculation":     {Trace: x, Model: config.Model{Model: "fifo"}, Calibration: lab, Modelled: true, Behaviour: config.Behaviour{Speculation: config.SpeculationHadoop, Faults: fault(t, "at=0s,node="+node+",slow,speed=0.1")}},
-		"mishaps":         {Trace: mishaps, Model: config.Model{Model: "fifo"}},
-		"attempts fail":   {Trace: x, Model: config.Model{Model: "fifo"}, Behaviour: config.Behaviour{Faults: fault(t, "at=0s,failAttempts,share=0.2")}},
-		"the job fails":   {Trace: x, Model: config.Model{Model: "fifo"}, Behaviour: config.Behaviour{Faults: fault(t, "at=0s,failAttempts,share=0.9")}},
-		"a node is lost":  {Trace: x, Model: config.Model{Model: "capacity"}, Behaviour: config.Behaviour{Faults: fault(t, "at=8s,node="+node+",down")}},
+		"own model": {Trace: x, Model: x.OwnModel()},
+		"yarn":      {Trace: x, Model: config.Model{Model: config.ModelYARN}, Behaviour: config.Behaviour{Actuator: config.ActuatorNone}},
+		"ideal":     {Trace: x, Model: config.Model{Model: "delay"}, Behaviour: config.Behaviour{Actuator: config.ActuatorIdeal}},
+		"followed":  {Trace: x, Model: x.OwnModel(), Follow: true},
+		"modelled":  {Trace: x, Model: config.Model{Model: "fair"}, Calibration: lab, Modelled: true, Repeats: true},
+		"planned": {
+			Trace: x, Model: config.Model{Model: "matching"}, Behaviour: config.Behaviour{Splits: config.SplitsPlan},
+			Calibration: lab, Modelled: true,
+		},
+		"speculation": {
+			Trace: x, Model: config.Model{Model: "fifo"}, Calibration: lab, Modelled: true,
+			Behaviour: config.Behaviour{Speculation: config.SpeculationHadoop, Faults: fault(t, "at=0s,node="+node+",slow,speed=0.1")},
+		},
+		"mishaps": {Trace: mishaps, Model: config.Model{Model: "fifo"}},
+		"attempts fail": {
+			Trace: x, Model: config.Model{Model: "fifo"},
+			Behaviour: config.Behaviour{Faults: fault(t, "at=0s,failAttempts,share=0.2")},
+		},
+		"the job fails": {
+			Trace: x, Model: config.Model{Model: "fifo"},
+			Behaviour: config.Behaviour{Faults: fault(t, "at=0s,failAttempts,share=0.9")},
+		},
+		"a node is lost": {
+			Trace: x, Model: config.Model{Model: "capacity"},
+			Behaviour: config.Behaviour{Faults: fault(t, "at=8s,node="+node+",down")},
+		},
 		"a job each time": {Trace: mishaps, Model: config.Model{Model: "acl"}, Behaviour: config.Behaviour{CachePolicy: config.CacheLRU}},
 	} {
 		c.Seed = 5

@@ -25,7 +25,10 @@ func open(t *testing.T) *browsertest.Tab {
 // media sets what a page is shown for: screen or print, light or dark.
 func media(b *browsertest.Tab, medium, scheme string) {
 	b.Helper()
-	params := emulation.SetEmulatedMediaParams{Media: medium, Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}}
+	params := emulation.SetEmulatedMediaParams{
+		Media:    medium,
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
+	}
 	must(chromedp.Call(b.Ctx, emulation.SetEmulatedMedia, params))
 }
 
@@ -71,7 +74,8 @@ func TestPrint(t *testing.T) {
 // TestSort sorts the table of jobs by a click, turns it round by a second one, and searches.
 func TestSort(t *testing.T) {
 	b := browsertest.New(t)
-	b.Open(written(t, Options{Runs: []string{simulated(t, "cluster: lab\nworkloads: [{name: wordcount, size: 64MiB, maps: 4, reduces: 1, jobs: 14}]\n")}}), "")
+	b.Open(written(t, Options{Runs: []string{simulated(t,
+		"cluster: lab\nworkloads: [{name: wordcount, size: 64MiB, maps: 4, reduces: 1, jobs: 14}]\n")}}), "")
 	const took = "[...document.querySelector('table.sorted').tHead.rows[0].cells].findIndex((c) => c.innerText.startsWith('took'))"
 	const values = "[...document.querySelector('table.sorted').tBodies[0].rows].map((r) => Number(r.cells[" + took + "].dataset.value))"
 	click := "document.querySelector('table.sorted').tHead.rows[0].cells[" + took + "].querySelector('button').click()"
@@ -80,7 +84,8 @@ func TestSort(t *testing.T) {
 		t.Errorf("not ascending: %s", b.Text(values))
 	}
 	b.Script(click)
-	if b.Text(values+".every((v, i, l) => !i || l[i - 1] >= v)") != "true" || b.Text("document.querySelector('th[aria-sort]').getAttribute('aria-sort')") != "descending" {
+	if b.Text(values+".every((v, i, l) => !i || l[i - 1] >= v)") != "true" ||
+		b.Text("document.querySelector('th[aria-sort]').getAttribute('aria-sort')") != "descending" {
 		t.Errorf("not descending: %s", b.Text(values))
 	}
 	b.Script("const i = document.querySelector('.tools input'); i.value = '0007'; i.dispatchEvent(new Event('input'))")
@@ -160,7 +165,12 @@ func TestPictures(t *testing.T) {
 	for _, x := range []struct {
 		name, medium, scheme string
 		width                int64
-	}{{"light", "screen", "light", 1280}, {"dark", "screen", "dark", 1280}, {"phone", "screen", "light", 390}, {"print", "print", "light", 720}} {
+	}{
+		{"light", "screen", "light", 1280},
+		{"dark", "screen", "dark", 1280},
+		{"phone", "screen", "light", 390},
+		{"print", "print", "light", 720},
+	} {
 		media(b, x.medium, x.scheme)
 		b.Do(chromedp.EmulateViewport(x.width, 900), chromedp.Sleep(300e6))
 		png := must(chromedp.Run(b.Ctx, chromedp.FullScreenshot(100)))

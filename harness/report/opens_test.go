@@ -21,7 +21,8 @@ import (
 // the navigation, at which the page was loaded and its timeline was on the screen.
 const whenDrawn = `{
 	const look = () => {
-		if (document.readyState === 'complete' && document.querySelector('.lanes')?.dataset.ready === 'true') requestAnimationFrame(() => setTimeout(() => { window.drawnMs = performance.now(); }));
+		if (document.readyState === 'complete' && document.querySelector('.lanes')?.dataset.ready === 'true')
+			requestAnimationFrame(() => setTimeout(() => { window.drawnMs = performance.now(); }));
 		else requestAnimationFrame(look);
 	};
 	requestAnimationFrame(look);
@@ -55,9 +56,13 @@ func BenchmarkOpens(b *testing.B) {
 			mustDo(b, err)
 			lab := must(config.LoadCluster("../config/testdata/slowdisks.yaml"))
 			lab.Machines.Nodes = size.nodes
-			run := must(experiment.Simulate(b.Context(), experiment.Options{Experiment: e, Source: []byte(source), Cluster: lab, Root: b.TempDir(), Name: "big"}, nil))
+			run := must(experiment.Simulate(b.Context(), experiment.Options{
+				Experiment: e, Source: []byte(source), Cluster: lab,
+				Root: b.TempDir(), Name: "big",
+			}, nil))
 			page := written(b, Options{Runs: []string{run.Dir}})
-			_, err = chromedp.Call(tab.Ctx, cdppage.AddScriptToEvaluateOnNewDocument, cdppage.AddScriptToEvaluateOnNewDocumentParams{Source: whenDrawn})
+			_, err = chromedp.Call(tab.Ctx, cdppage.AddScriptToEvaluateOnNewDocument,
+				cdppage.AddScriptToEvaluateOnNewDocumentParams{Source: whenDrawn})
 			mustDo(b, err)
 			_, err = chromedp.Call(tab.Ctx, performance.Enable, performance.EnableParams{TimeDomain: performance.EnableTimeDomainThreadTicks})
 			mustDo(b, err)

@@ -68,7 +68,8 @@ func TestScreenshot(t *testing.T) {
 			t.Errorf("%s: %d bytes, %d pixels wide; want at most 150,000, and %g", x.name, len(kept), config.Width, clip.Width)
 		}
 		if diff := gocmp.Diff(strings.Split(label(kept), "\n"), strings.Split(now, "\n")); diff != "" {
-			t.Errorf("%s is not of today's page; go test ./harness/report -run TestScreenshot -update takes it anew (-picture +page):\n%s", x.name, diff)
+			t.Errorf("%s is not of today's page; go test ./harness/report -run TestScreenshot -update takes it anew (-picture +page):\n%s", x.name,
+				diff)
 		}
 		if !strings.Contains(string(readme), x.name) {
 			t.Errorf("the README does not show %s", x.name)
@@ -92,7 +93,8 @@ func showClicked(b *browsertest.Tab, page string) *cdppage.Viewport {
 	hold := func(p *input.DispatchMouseEventParams) {
 		p.Button, p.Buttons, p.ClickCount = input.MouseButtonLeft, 1, 1
 	}
-	b.Do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, x, y), chromedp.MouseEvent(input.DispatchMouseEventTypeMousePressed, x, y, hold), chromedp.MouseEvent(input.DispatchMouseEventTypeMouseReleased, x, y, hold))
+	b.Do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, x, y), chromedp.MouseEvent(input.DispatchMouseEventTypeMousePressed,
+		x, y, hold), chromedp.MouseEvent(input.DispatchMouseEventTypeMouseReleased, x, y, hold))
 	b.Until(fmt.Sprintf("document.querySelector('.lanes-details h3')?.innerText.startsWith(%q)", clickedMap))
 	b.Do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, 1, 1)) // no tip in the picture
 	at := func(selector, side string) float64 {
@@ -103,7 +105,10 @@ func showClicked(b *browsertest.Tab, page string) *cdppage.Viewport {
 	b.Script("document.querySelector('.lanes').scrollIntoView({behavior: 'instant'})")
 	b.Until("(({drawing, shown}) => !drawing && shown.every((v) => !v.stale))(document.querySelector('.lanes').timeline) && document.querySelector('.lanes-tip').hidden")
 	scrolled, top := b.Number("scrollY"), at(".lanes-legend", "top")
-	return &cdppage.Viewport{X: at(".lanes", "left"), Y: scrolled + top, Width: at(".lanes", "width"), Height: float64(int(at(".lanes-why", "bottom")+96) - int(top)), Scale: 1}
+	return &cdppage.Viewport{
+		X: at(".lanes", "left"), Y: scrolled + top, Width: at(".lanes", "width"),
+		Height: float64(int(at(".lanes-why", "bottom")+96) - int(top)), Scale: 1,
+	}
 }
 
 // fewColours returns a picture with the 256 colours that it has most of, others replaced by

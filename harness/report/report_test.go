@@ -42,7 +42,10 @@ func simulated(t testing.TB, source string) string {
 	t.Helper()
 	e := must(config.ParseExperiment("two.yaml", []byte(source)))
 	lab := must(config.LoadCluster("../config/testdata/slowdisks.yaml"))
-	run := must(experiment.Simulate(t.Context(), experiment.Options{Experiment: e, Source: []byte(source), Cluster: lab, Root: t.TempDir(), Name: "two"}, nil))
+	run := must(experiment.Simulate(t.Context(), experiment.Options{
+		Experiment: e, Source: []byte(source), Cluster: lab,
+		Root: t.TempDir(), Name: "two",
+	}, nil))
 	return run.Dir
 }
 
@@ -82,7 +85,10 @@ func TestGolden(t *testing.T) {
 // TestMeasured has the page of a measured run compare its trials with predictions.
 func TestMeasured(t *testing.T) {
 	page := written(t, Options{Runs: []string{"../fidelity/testdata/run"}, Fidelity: true})
-	for _, want := range []string{"Measured on a cluster (6 trials).", ">Measured against predicted</h2>", "repeats differ by so much among themselves", "17.0.15+6-Debian-1deb12u1", `class="lanes"`, ">Times of maps under fifo, by locality<"} {
+	for _, want := range []string{
+		"Measured on a cluster (6 trials).", ">Measured against predicted</h2>",
+		"repeats differ by so much among themselves", "17.0.15+6-Debian-1deb12u1", `class="lanes"`, ">Times of maps under fifo, by locality<",
+	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
 		}
@@ -96,7 +102,10 @@ func TestMeasured(t *testing.T) {
 func TestTraceBesideRun(t *testing.T) {
 	run := "../fidelity/testdata/run"
 	page := written(t, Options{Runs: []string{run}, Traces: []string{run + "/trials/r04-wordcount-yarn/trace.heddle"}})
-	for _, want := range []string{`>Trace trace.heddle</h2>`, `data-name="trace.heddle"`, `"recorded":true`, `<td class="whole">trace.heddle</td>`} {
+	for _, want := range []string{
+		`>Trace trace.heddle</h2>`, `data-name="trace.heddle"`, `"recorded":true`,
+		`<td class="whole">trace.heddle</td>`,
+	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
 		}
@@ -147,7 +156,10 @@ func TestTraceBesideReplay(t *testing.T) {
 // in this trace a job waits a minute on an idle cluster, and no model waits so long.
 func TestFarFromRecording(t *testing.T) {
 	const second = traces.Time(1e9)
-	h := traces.Header{Origin: traces.Measured, Cluster: traces.ClusterFacts{Nodes: []traces.NodeFacts{{Node: "a", Rack: "r", MemoryBytes: 8 << 30, VCores: 8, Worker: true}}}}
+	h := traces.Header{
+		Origin:  traces.Measured,
+		Cluster: traces.ClusterFacts{Nodes: []traces.NodeFacts{{Node: "a", Rack: "r", MemoryBytes: 8 << 30, VCores: 8, Worker: true}}},
+	}
 	a := traces.Attempt{Task: traces.Task{Job: "job_1_0001", Kind: traces.Map}}
 	path := filepath.Join(t.TempDir(), "waits.trace")
 	mustDo(t, tracefile.WriteFile(path, h, []traces.Event{
@@ -162,14 +174,21 @@ func TestFarFromRecording(t *testing.T) {
 	if i < 0 || !regexp.MustCompile(`^waits.*: the simulated mean job completion time is far from the real one: -\d\d\.\d % under fifo; `).MatchString(d[i].(doc.Warnings)[0]) {
 		t.Errorf("warnings %q", d[i])
 	}
-	if list := far(&fidelity.Report{Own: []fidelity.Own{{BiasPct: 19.9}, {BiasPct: -19.9}, {BiasPct: compare.Number(math.NaN())}}}); len(list) > 0 {
+	if list := far(&fidelity.Report{Own: []fidelity.Own{
+		{BiasPct: 19.9},
+		{BiasPct: -19.9},
+		{BiasPct: compare.Number(math.NaN())},
+	}}); len(list) > 0 {
 		t.Errorf("near or unknown, and yet %q", list)
 	}
 }
 
 // TestCommand has the page say how to make it again, as a shell takes it.
 func TestCommand(t *testing.T) {
-	page := written(t, Options{Traces: []string{hostileTrace(t, "plain")}, Command: []string{"/opt/bin/heddle", "report", "-o", "it's a page.html", "x.trace"}})
+	page := written(t, Options{
+		Traces:  []string{hostileTrace(t, "plain")},
+		Command: []string{"/opt/bin/heddle", "report", "-o", "it's a page.html", "x.trace"},
+	})
 	if want := `<code>heddle report -o &#39;it&#39;\&#39;&#39;s a page.html&#39; x.trace</code>`; !strings.Contains(page, want) {
 		t.Errorf("the page lacks %s", want)
 	}
@@ -182,7 +201,10 @@ var evil = []string{`</script><img src=x onerror=alert(1)>`, strings.Repeat("lon
 func hostileTrace(t testing.TB, name string) string {
 	t.Helper()
 	const second = traces.Time(1e9)
-	h := traces.Header{Origin: traces.Measured, Model: name, Writer: name, Cluster: traces.ClusterFacts{Name: name, Nodes: []traces.NodeFacts{{Node: traces.Node(name), Rack: name, Worker: true}}}}
+	h := traces.Header{
+		Origin: traces.Measured, Model: name, Writer: name,
+		Cluster: traces.ClusterFacts{Name: name, Nodes: []traces.NodeFacts{{Node: traces.Node(name), Rack: name, Worker: true}}},
+	}
 	a := traces.Attempt{Task: traces.Task{Job: "job_1_0001", Kind: traces.Map}}
 	events := []traces.Event{
 		&traces.JobSubmitted{Job: a.Job, Name: name, User: name, Queue: name, Maps: 1},

@@ -39,7 +39,8 @@ func TestSpark(t *testing.T) {
 		].join('\n');
 	})()`)
 	for _, want := range []string{
-		"r1n1 1 2", "r2n1 2 2", "r1n2 2 1", "select * from a join b", "stage 4.0: join", "down Container marked as failed", "capacity Executor killed by driver.",
+		"r1n1 1 2", "r2n1 2 2", "r1n2 2 1", "select * from a join b", "stage 4.0: join", "down Container marked as failed",
+		"capacity Executor killed by driver.",
 		"Spark: on its node", "task 0", "process, as Spark counts",
 	} {
 		if !strings.Contains(got, want) {

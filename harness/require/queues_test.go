@@ -45,25 +45,48 @@ func TestLackingQueueSettings(t *testing.T) {
 		wrong       string
 	}{
 		{"nothing set", "root.a", nil, []string{
-			"root.a.accessible-node-labels=am,m00", "root.a.accessible-node-labels.am.capacity=100", "root.a.accessible-node-labels.m00.capacity=100",
+			"root.a.accessible-node-labels=am,m00", "root.a.accessible-node-labels.am.capacity=100",
+			"root.a.accessible-node-labels.m00.capacity=100",
 			"root.accessible-node-labels.am.capacity=100", "root.accessible-node-labels.m00.capacity=100",
 		}, ""},
 		{"all set", "root.a", map[string]string{
-			"root.a.accessible-node-labels": "*", "root.a.accessible-node-labels.am.capacity": "30", "root.a.accessible-node-labels.m00.capacity": "100.0",
-			"root.accessible-node-labels.am.capacity": "100", "root.accessible-node-labels.m00.capacity": "100",
+			"root.a.accessible-node-labels": "*", "root.a.accessible-node-labels.am.capacity": "30",
+			"root.a.accessible-node-labels.m00.capacity": "100.0",
+			"root.accessible-node-labels.am.capacity":    "100", "root.accessible-node-labels.m00.capacity": "100",
 		}, nil, ""},
 		{"lists are added to", "root.b.c", map[string]string{
-			"root.b.c.accessible-node-labels": "gpu, am", "root.b.c.accessible-node-labels.am.capacity": "100", "root.b.c.accessible-node-labels.m00.capacity": "100",
-			"root.b.accessible-node-labels": "gpu", "root.b.accessible-node-labels.am.capacity": "100", "root.b.accessible-node-labels.m00.capacity": "50",
-			"root.accessible-node-labels.am.capacity": "100", "root.accessible-node-labels.m00.capacity": "100",
-		}, []string{"root.b.c.accessible-node-labels=gpu,am,m00", "root.b.accessible-node-labels=gpu,am,m00", "root.b.accessible-node-labels.m00.capacity=100"}, ""},
-		{"another queue has a part", "root.b.c", map[string]string{"root.b.d.accessible-node-labels.m00.capacity": "20"}, nil, "queue root.b.d has the capacity 20 of label m00"},
-		{"in weights", "own root.a", map[string]string{"root.a.accessible-node-labels": "*", "root.a.accessible-node-labels.m00.capacity": "0w"}, []string{
-			"root.a.accessible-node-labels.am.capacity=1w", "root.a.accessible-node-labels.m00.capacity=1w",
-			"root.accessible-node-labels.am.capacity=100", "root.accessible-node-labels.m00.capacity=100",
+			"root.b.c.accessible-node-labels": "gpu, am", "root.b.c.accessible-node-labels.am.capacity": "100",
+			"root.b.c.accessible-node-labels.m00.capacity": "100",
+			"root.b.accessible-node-labels":                "gpu", "root.b.accessible-node-labels.am.capacity": "100",
+			"root.b.accessible-node-labels.m00.capacity": "50",
+			"root.accessible-node-labels.am.capacity":    "100", "root.accessible-node-labels.m00.capacity": "100",
+		}, []string{
+			"root.b.c.accessible-node-labels=gpu,am,m00", "root.b.accessible-node-labels=gpu,am,m00",
+			"root.b.accessible-node-labels.m00.capacity=100",
 		}, ""},
-		{"another queue has a weight", "own root.a", map[string]string{"root.a.accessible-node-labels.m00.capacity": "2w", "root.b.accessible-node-labels.m00.capacity": "1w"}, nil, "root.b has the capacity 1w of label m00"},
-		{"in absolute terms", "own root.b", map[string]string{"root.b.accessible-node-labels": "*", "root.b.accessible-node-labels.am.capacity": "[memory=512,vcores=1]"}, []string{
+		{
+			"another queue has a part", "root.b.c",
+			map[string]string{"root.b.d.accessible-node-labels.m00.capacity": "20"},
+			nil,
+			"queue root.b.d has the capacity 20 of label m00",
+		},
+		{
+			"in weights", "own root.a",
+			map[string]string{"root.a.accessible-node-labels": "*", "root.a.accessible-node-labels.m00.capacity": "0w"},
+			[]string{
+				"root.a.accessible-node-labels.am.capacity=1w", "root.a.accessible-node-labels.m00.capacity=1w",
+				"root.accessible-node-labels.am.capacity=100", "root.accessible-node-labels.m00.capacity=100",
+			},
+			"",
+		},
+		{"another queue has a weight", "own root.a", map[string]string{
+			"root.a.accessible-node-labels.m00.capacity": "2w",
+			"root.b.accessible-node-labels.m00.capacity": "1w",
+		}, nil, "root.b has the capacity 1w of label m00"},
+		{"in absolute terms", "own root.b", map[string]string{
+			"root.b.accessible-node-labels":             "*",
+			"root.b.accessible-node-labels.am.capacity": "[memory=512,vcores=1]",
+		}, []string{
 			"root.b.accessible-node-labels.m00.capacity=[memory=1000000000,vcores=1000000]",
 			"root.accessible-node-labels.am.capacity=100", "root.accessible-node-labels.m00.capacity=100",
 		}, ""},

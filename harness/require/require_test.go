@@ -43,7 +43,8 @@ func TestAnsible(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	for _, r := range vars.Requirements {
-		if seen[r.Property] || r.Value == "" || r.File == "" || r.Feature == "" || strings.ContainsAny(strings.Replace(r.Property, ".LABEL.", "", 1), "QLF") {
+		if seen[r.Property] || r.Value == "" || r.File == "" || r.Feature == "" ||
+			strings.ContainsAny(strings.Replace(r.Property, ".LABEL.", "", 1), "QLF") {
 			t.Errorf("%+v: lacks something, is there twice, or has a word in place of which something has to stand", r)
 		}
 		seen[r.Property] = true

@@ -22,7 +22,10 @@ import (
 )
 
 func trialOf(repeat int, workload, model string) Trial {
-	return Trial{Name: config.TrialName(repeat, workload, model), Workload: workload, Model: model, Repeat: repeat, MakespanMs: 1000, Figures: &measure.Figures{}}
+	return Trial{
+		Name: config.TrialName(repeat, workload, model), Workload: workload, Model: model, Repeat: repeat, MakespanMs: 1000,
+		Figures: &measure.Figures{},
+	}
 }
 
 // table makes a run that keeps the trials in one table.
@@ -107,7 +110,8 @@ func TestNoResult(t *testing.T) {
 				c.change(&list[1])
 			}
 			_, err := List(table(t, list))
-			if !errors.Is(err, runs.ErrDamaged) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), fmt.Sprintf("measures.jsonl: line %d", len(list))) {
+			if !errors.Is(err, runs.ErrDamaged) || !strings.Contains(err.Error(), c.want) ||
+				!strings.Contains(err.Error(), fmt.Sprintf("measures.jsonl: line %d", len(list))) {
 				t.Errorf("error %v, want one of damage with %q and the line", err, c.want)
 			}
 		})

@@ -53,7 +53,10 @@ func traced(t *testing.T, h traces.Header, jobs []Job) *Run {
 // TestFiguresOfATrace has figures come from the trace, the times of jobs from the
 // result, and the classes of sizes from the experiment.
 func TestFiguresOfATrace(t *testing.T) {
-	run := traced(t, traces.Header{Seed: 7, Model: "fifo"}, []Job{{ID: "job_1_0001", Outcome: "succeeded", CompletionMs: 2400}, {ID: "job_1_0002", Outcome: "succeeded", CompletionMs: 2000}})
+	run := traced(t, traces.Header{Seed: 7, Model: "fifo"}, []Job{
+		{ID: "job_1_0001", Outcome: "succeeded", CompletionMs: 2400},
+		{ID: "job_1_0002", Outcome: "succeeded", CompletionMs: 2000},
+	})
 	trial := &run.Trials[0]
 	m, warning, err := run.Figures(trial)
 	if err != nil || warning != "" {
@@ -66,8 +69,10 @@ func TestFiguresOfATrace(t *testing.T) {
 		}
 	}
 	f := trial.WithTimes(m)
-	if m.Attempts.OK != 3 || strings.Join(classes, " ") != "one more" || f.MakespanMs != 2500 || f.Completion().MeanMs() != 2200 || m.MakespanMs == 2500 {
-		t.Errorf("%d attempts in classes %q, makespan %v, mean completion %v; the trace's own makespan %v must stay", m.Attempts.OK, classes, f.MakespanMs, f.Completion().MeanMs(), m.MakespanMs)
+	if m.Attempts.OK != 3 || strings.Join(classes, " ") != "one more" || f.MakespanMs != 2500 || f.Completion().MeanMs() != 2200 ||
+		m.MakespanMs == 2500 {
+		t.Errorf("%d attempts in classes %q, makespan %v, mean completion %v; the trace's own makespan %v must stay", m.Attempts.OK, classes,
+			f.MakespanMs, f.Completion().MeanMs(), m.MakespanMs)
 	}
 	outside := &measure.Figures{}
 	if err := Classify("elsewhere.heddle", outside); err != nil {
@@ -82,7 +87,8 @@ func TestFiguresOfATrace(t *testing.T) {
 // the manifest say.
 func TestForeignTrace(t *testing.T) {
 	for want, run := range map[string]*Run{
-		"its seed is 8, but the run's is 7":       traced(t, traces.Header{Seed: 8, Model: "fifo"}, []Job{{ID: "job_1_0001"}, {ID: "job_1_0002"}}),
+		"its seed is 8, but the run's is 7": traced(t, traces.Header{Seed: 8, Model: "fifo"},
+			[]Job{{ID: "job_1_0001"}, {ID: "job_1_0002"}}),
 		"its job job_1_0001 is not in result.jso": traced(t, traces.Header{Seed: 7, Model: "fifo"}, []Job{{ID: "job_1_0002"}}),
 	} {
 		if _, _, err := run.Figures(&run.Trials[0]); !errors.Is(err, runs.ErrDamaged) || !strings.Contains(err.Error(), want) {
@@ -91,7 +97,8 @@ func TestForeignTrace(t *testing.T) {
 	}
 	run := traced(t, traces.Header{Seed: 7, Model: "acl"}, []Job{{ID: "job_1_0001"}, {ID: "job_1_0002"}})
 	run.models["fifo"] = "fifo"
-	if _, _, err := run.Figures(&run.Trials[0]); err == nil || !strings.Contains(err.Error(), `its model is "acl", but other traces of "fifo" have "fifo"`) {
+	if _, _, err := run.Figures(&run.Trials[0]); err == nil ||
+		!strings.Contains(err.Error(), `its model is "acl", but other traces of "fifo" have "fifo"`) {
 		t.Errorf("error %v, want one about the model", err)
 	}
 }

@@ -6,7 +6,11 @@ import (
 )
 
 func TestBuild(t *testing.T) {
-	vcs := []debug.BuildSetting{{Key: "vcs", Value: "git"}, {Key: "vcs.revision", Value: "abc"}, {Key: "vcs.time", Value: "2026-11-26T06:00:00Z"}}
+	vcs := []debug.BuildSetting{
+		{Key: "vcs", Value: "git"},
+		{Key: "vcs.revision", Value: "abc"},
+		{Key: "vcs.time", Value: "2026-11-26T06:00:00Z"},
+	}
 	changed := append(vcs[:len(vcs):len(vcs)], debug.BuildSetting{Key: "vcs.modified", Value: "true"})
 	main := func(version string, settings ...debug.BuildSetting) debug.BuildInfo {
 		return debug.BuildInfo{GoVersion: "go1.26", Main: debug.Module{Version: version}, Settings: settings}

@@ -77,7 +77,8 @@ func TestKilledProcess(t *testing.T) {
 	if m.Trials[0].State != TrialDone || m.Trials[1].State != TrialInterrupted {
 		t.Errorf("trials are %s and %s, want done and interrupted", m.Trials[0].State, m.Trials[1].State)
 	}
-	if half, err := os.ReadFile(filepath.Join(dir, "trials", plan.Trials[1].Name+partial, "trace.heddle")); err != nil || string(half) != "half" {
+	if half, err := os.ReadFile(filepath.Join(dir, "trials", plan.Trials[1].Name+partial, "trace.heddle")); err != nil ||
+		string(half) != "half" {
 		t.Errorf("what the killed trial had written: %q, %v; want it kept", half, err)
 	}
 	r := open(t, dir)
@@ -140,7 +141,8 @@ func TestFullDisk(t *testing.T) {
 	wantFull("end", manifestFile, r.End(errors.New("disk full")))
 
 	// A run that could not even begin has nothing to resume.
-	if _, err := Create(root, "second", plan); !errors.Is(err, ErrDiskFull) || !strings.Contains(err.Error(), "nothing has run") || strings.Contains(err.Error(), "resume") {
+	if _, err := Create(root, "second", plan); !errors.Is(err, ErrDiskFull) || !strings.Contains(err.Error(), "nothing has run") ||
+		strings.Contains(err.Error(), "resume") {
 		t.Errorf("create a run: error %v, want ErrDiskFull that says that nothing has run", err)
 	}
 

@@ -22,9 +22,12 @@ func TestFailures(t *testing.T) {
 		trials []TrialRecord
 		want   []string
 	}{
-		"none":  {[]TrialRecord{{Name: "a", State: TrialDone}, {Name: "b", State: TrialTodo}, {Name: "c", State: TrialRunning}}, nil},
-		"one":   {[]TrialRecord{failed("r01-a", "x\n  y"), {Name: "b", State: TrialDone}}, []string{"trial r01-a failed: x; y"}},
-		"same":  {[]TrialRecord{failed("a", "x 1"), {Name: "b", State: TrialDone}, failed("c", "x 1")}, []string{"2 of 3 trials failed: x 1 (a, c)"}},
+		"none": {[]TrialRecord{{Name: "a", State: TrialDone}, {Name: "b", State: TrialTodo}, {Name: "c", State: TrialRunning}}, nil},
+		"one":  {[]TrialRecord{failed("r01-a", "x\n  y"), {Name: "b", State: TrialDone}}, []string{"trial r01-a failed: x; y"}},
+		"same": {
+			[]TrialRecord{failed("a", "x 1"), {Name: "b", State: TrialDone}, failed("c", "x 1")},
+			[]string{"2 of 3 trials failed: x 1 (a, c)"},
+		},
 		"alike": {many, []string{"80 of 80 trials failed alike, the first: took 60m (r01-a, r02-a and 78 more)"}},
 		"apart": {
 			[]TrialRecord{failed("a", "x"), failed("b", "y"), {Name: "c", State: TrialInterrupted}, {Name: "d", State: TrialMissing, Error: "x"}},

@@ -19,7 +19,12 @@ func TestOwn(t *testing.T) {
 	}
 	file := filepath.Join(r.Dir, manifestFile)
 	data := must(os.ReadFile(file))
-	for _, change := range [][2]string{{`"sha256": "`, `"sha256": "0`}, {`"name": "`, `"name": "x`}, {`"seed": `, `"seed": 1`}, {`"mark": "`, `"mark": "0`}} {
+	for _, change := range [][2]string{
+		{`"sha256": "`, `"sha256": "0`},
+		{`"name": "`, `"name": "x`},
+		{`"seed": `, `"seed": 1`},
+		{`"mark": "`, `"mark": "0`},
+	} {
 		changed := strings.Replace(string(data), change[0], change[1], 1)
 		if changed == string(data) {
 			t.Fatalf("the manifest has no %s", change[0])

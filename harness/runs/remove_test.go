@@ -58,7 +58,10 @@ func TestForeign(t *testing.T) {
 	}
 	done := "trials/" + plan.Trials[0].Name
 	want := []string{"notes", "notes.txt", "trials/mine", done + "/jobs/mine"}
-	for _, name := range []string{"notes/a", "notes.txt", done + "/jobs/mine", "trials/mine", "trials/" + plan.Trials[1].Name + partial + "/half"} {
+	for _, name := range []string{
+		"notes/a", "notes.txt", done + "/jobs/mine", "trials/mine",
+		"trials/" + plan.Trials[1].Name + partial + "/half",
+	} {
 		path := filepath.Join(r.Dir, name)
 		mustDo(t, os.MkdirAll(filepath.Dir(path), 0o700))
 		mustDo(t, os.WriteFile(path, nil, 0o600))

@@ -47,8 +47,10 @@ type seeing struct {
 func (m *seeing) Name() string { return m.name }
 
 func (m *seeing) Round(v *state.View, free []state.NodeID, out []sched.Decision) []sched.Decision {
-	m.saw = append(m.saw, fmt.Sprint(v.Waiting(0, state.Map), v.Waiting(0, state.Reduce), len(v.WaitingJobs(state.Map)), len(v.WaitingJobs(state.Reduce)),
-		v.NextReduce(0) != state.None, v.NextRerun(0) != state.None, v.AnyRerun(), v.IsWaiting(0, 0), v.IsWaiting(0, v.Task(0, state.Reduce, 0)), v.Running(0, state.Map)))
+	m.saw = append(m.saw, fmt.Sprint(v.Waiting(0, state.Map), v.Waiting(0, state.Reduce), len(v.WaitingJobs(state.Map)),
+		len(v.WaitingJobs(state.Reduce)),
+		v.NextReduce(0) != state.None, v.NextRerun(0) != state.None, v.AnyRerun(), v.IsWaiting(0, 0), v.IsWaiting(0, v.Task(0, state.Reduce, 0)),
+		v.Running(0, state.Map)))
 	return append(out, m.decide...)
 }
 
@@ -63,7 +65,10 @@ func (m *seeing) EveryHeartbeat() {}
 func TestWhatPartsSee(t *testing.T) {
 	s := state.New()
 	errtest.Must(s.AddNode("n", "r", state.Resource{MemoryMB: 4096, VCores: 4}))
-	errtest.Must(s.Submit(&state.JobSpec{Maps: 3, Reduces: 2, MapSize: state.Resource{MemoryMB: 1024, VCores: 1}, ReduceSize: state.Resource{MemoryMB: 1024, VCores: 1}}))
+	errtest.Must(s.Submit(&state.JobSpec{
+		Maps: 3, Reduces: 2, MapSize: state.Resource{MemoryMB: 1024, VCores: 1},
+		ReduceSize: state.Resource{MemoryMB: 1024, VCores: 1},
+	}))
 	s.Ask(0, state.Map, 3)
 	s.Ask(0, state.Reduce, 2)
 	for _, task := range []state.TaskID{0, 1} {

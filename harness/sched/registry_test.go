@@ -90,6 +90,9 @@ func TestRegister(t *testing.T) {
 // wrong with a model.
 func TestRegisterRefuses(t *testing.T) {
 	before := len(models)
+	built := func(err error) func(*Info) {
+		return func(m *Info) { m.Build = func(Args) (Model, error) { return nil, err } }
+	}
 	param := func(change func(p *Param)) func(m *Info) {
 		return func(m *Info) { change(&m.Params[0]) }
 	}
@@ -105,15 +108,18 @@ func TestRegisterRefuses(t *testing.T) {
 		"no Build; set it":                             func(m *Info) { m.Build = nil },
 		`two Params with the Name "share"`:             param(func(p *Param) { p.Name = "share" }),
 		`parameter "a.b": its Name must be of letters`: param(func(p *Param) { p.Name = "a.b" }),
-		`parameter "n": no Type "word"; want one of [int float bool`:                                        param(func(p *Param) { p.Type = "word" }),
-		`parameter "seed": an experiment's seed`:                                                            param(func(p *Param) { p.Name, p.Type = "seed", Float }),
-		`parameter "n": no Doc`:                                                                             param(func(p *Param) { p.Doc = "" }),
-		`parameter "n": no Choices`:                                                                         param(func(p *Param) { p.Type = Choice }),
-		`parameter "n": its Default: "" is not a whole number`:                                              param(func(p *Param) { p.Default = "" }),
-		`parameter "n": its Default: 11 is outside 0 to 9; give another`:                                    param(func(p *Param) { p.Default = "11" }),
+		`parameter "n": no Type "word"; want one of [int float bool`: param(func(p *Param) { p.Type = "word" }),
+		`parameter "seed": an experiment's seed`: param(func(p *Param) {
+			p.Name,
+				p.Type = "seed", Float
+		}),
+		`parameter "n": no Doc`:                                          param(func(p *Param) { p.Doc = "" }),
+		`parameter "n": no Choices`:                                      param(func(p *Param) { p.Type = Choice }),
+		`parameter "n": its Default: "" is not a whole number`:           param(func(p *Param) { p.Default = "" }),
+		`parameter "n": its Default: 11 is outside 0 to 9; give another`: param(func(p *Param) { p.Default = "11" }),
 		`the defaults of its Params: its code asks for the parameter "n" as int64, which its Params do not`: param(func(p *Param) { p.Type = Float }),
-		"the defaults of its Params: its Build returns no model":                                            func(m *Info) { m.Build = func(Args) (Model, error) { return nil, nil } },
-		"the defaults of its Params: too many":                                                              func(m *Info) { m.Build = func(Args) (Model, error) { return nil, errors.New("too many") } },
+		"the defaults of its Params: its Build returns no model":                                            built(nil),
+		"the defaults of its Params: too many":                                                              built(errors.New("too many")),
 	} {
 		m := idleInfo("bee")
 		change(&m)

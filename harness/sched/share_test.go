@@ -30,7 +30,10 @@ func TestSharesFollow(t *testing.T) {
 			return cmp.Or(cmp.Compare(v.QueueUsed(a).MemoryMB, v.QueueUsed(b).MemoryMB), cmp.Compare(a, b)) < 0
 		}
 		orders := []*sched.Shares{sched.NewShares(key, ofQueue), sched.NewShares(nil, ofQueue), sched.NewShares(key, nil)}
-		keys := []func(*state.View, state.JobID) float64{key, func(v *state.View, id state.JobID) float64 { return -float64(v.Priority(id)) }, key}
+		keys := []func(*state.View, state.JobID) float64{
+			key, func(v *state.View, id state.JobID) float64 { return -float64(v.Priority(id)) },
+			key,
+		}
 		for range rapid.IntRange(1, 12).Draw(t, "rounds") {
 			for range rapid.IntRange(0, 6).Draw(t, "steps") {
 				w.Step(t)

@@ -54,7 +54,10 @@ func (at *attempts) handle(e kernel.Event) {
 func TestAttemptAlone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		draw := func(name string, most int64) int64 { return rapid.Int64Range(0, most).Draw(t, name) }
-		c := &Config{Cluster: slots(1, 1), Costs: Costs{LaunchMs: int32(draw("launch", 500)), TaskStartMs: int32(draw("jvm", 2000)), CommitMs: int32(draw("commit", 200))}}
+		c := &Config{Cluster: slots(1, 1), Costs: Costs{
+			LaunchMs: int32(draw("launch", 500)), TaskStartMs: int32(draw("jvm", 2000)),
+			CommitMs: int32(draw("commit", 200)),
+		}}
 		n := &c.Cluster.Nodes[0]
 		n.Speed = rapid.SampledFrom([]float64{1, 0.5, 4}).Draw(t, "speed")
 		if rapid.Bool().Draw(t, "cores") {
@@ -97,7 +100,10 @@ func TestAttemptAlone(t *testing.T) {
 func TestAttemptsConserve(t *testing.T) {
 	const nodes, each, maps, reduces, in, out = 3, 3, 12, 4, 10_000_000, 7_000_000
 	rapid.Check(t, func(t *rapid.T) {
-		c := &Config{Cluster: slots(nodes, each), Costs: NoCosts(), Faults: []Fault{{AtMs: 1e9, What: NodeDown}}, NodeFetches: rapid.Bool().Draw(t, "node fetches")}
+		c := &Config{
+			Cluster: slots(nodes, each), Costs: NoCosts(), Faults: []Fault{{AtMs: 1e9, What: NodeDown}},
+			NodeFetches: rapid.Bool().Draw(t, "node fetches"),
+		}
 		for i := range c.Cluster.Nodes {
 			c.Cluster.Nodes[i].DiskBytesPerSec, c.Cluster.Nodes[i].LinkBytesPerSec, c.Cluster.Nodes[i].Cores = 20e6, 20e6, 1.5
 		}
@@ -126,7 +132,8 @@ func TestAttemptsConserve(t *testing.T) {
 			case what == 0 && len(alive) > 0:
 				at.kill(rapid.SampledFrom(alive).Draw(t, "killed"), "", true)
 			case what == 1 && len(alive) > 0:
-				if id := rapid.SampledFrom(alive).Draw(t, "failed"); y.tried(at.list[id].task).failed < maxFailures-1 { // the fourth failure ends the job
+				// the fourth failure ends the job
+				if id := rapid.SampledFrom(alive).Draw(t, "failed"); y.tried(at.list[id].task).failed < maxFailures-1 {
 					at.fail(id)
 				}
 			case what == 2:
@@ -326,7 +333,8 @@ func TestEndsAsRecorded(t *testing.T) {
 		at.start(t, slot, state.Map, m, 0)
 	}
 	want := []string{
-		fmt.Sprintf("%d 2 at 150", evCopy), fmt.Sprintf("%d 1 at 400", evKill), fmt.Sprintf("%d 0 at 800", evFail), fmt.Sprintf("%d 2 at 1000", evPhase), fmt.Sprintf("%d 3 at 5100", evPhase),
+		fmt.Sprintf("%d 2 at 150", evCopy), fmt.Sprintf("%d 1 at 400", evKill), fmt.Sprintf("%d 0 at 800", evFail),
+		fmt.Sprintf("%d 2 at 1000", evPhase), fmt.Sprintf("%d 3 at 5100", evPhase),
 	}
 	got := slices.DeleteFunc(at.until(6000, nil), func(s string) bool { return s == fmt.Sprintf("%d %d at 0", evAMBeat, slot) })
 	if !slices.Equal(got, want) {

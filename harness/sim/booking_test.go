@@ -104,10 +104,11 @@ func drawLocal(t *rapid.T) *Config {
 	jobs := &Jobs{}
 	for i := range rapid.Uint64Range(1, 5).Draw(t, "jobs") {
 		key := draw.Stream(c.Seed, "job").At(i)
-		j := simpleJob(fmt.Sprintf("job_%04d", i), int64(i)*1500, rapid.Int32Range(1, 40).Draw(t, "maps"), rapid.Int32Range(0, 3).Draw(t, "reduces"), Work{
-			InputBytes: rapid.SampledFrom([]int64{0, 1 << 20, 32 << 20, 128 << 20}).Draw(t, "input"), OutputBytes: 8 << 20,
-			ComputeMs: rapid.SampledFrom([]int32{0, 1, 900, 3000}).Draw(t, "compute"), SpreadPercent: 40,
-		})
+		j := simpleJob(fmt.Sprintf("job_%04d", i), int64(i)*1500, rapid.Int32Range(1, 40).Draw(t, "maps"),
+			rapid.Int32Range(0, 3).Draw(t, "reduces"), Work{
+				InputBytes: rapid.SampledFrom([]int64{0, 1 << 20, 32 << 20, 128 << 20}).Draw(t, "input"), OutputBytes: 8 << 20,
+				ComputeMs: rapid.SampledFrom([]int32{0, 1, 900, 3000}).Draw(t, "compute"), SpreadPercent: 40,
+			})
 		j.AMSize, j.SlowStart = state.Resource{MemoryMB: 512}, 0.3
 		for m := range uint64(j.Maps) {
 			n := key.At(m).Below(nodes)

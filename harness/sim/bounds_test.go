@@ -20,7 +20,10 @@ func drawFixed(t *rapid.T, atOnce bool) (c Machines, jobs []Job, slots int64) {
 	for n := range rapid.IntRange(1, 6).Draw(t, "nodes") {
 		each := rapid.Int32Range(1, 4).Draw(t, "slots")
 		slots += int64(each)
-		c.Nodes = append(c.Nodes, Node{Name: fmt.Sprint("n", n), Rack: fmt.Sprint("r", n%2), Capacity: state.Resource{MemoryMB: 1024, VCores: 1}.Times(each)})
+		c.Nodes = append(c.Nodes, Node{
+			Name: fmt.Sprint("n", n), Rack: fmt.Sprint("r", n%2),
+			Capacity: state.Resource{MemoryMB: 1024, VCores: 1}.Times(each),
+		})
 	}
 	at := int64(0)
 	for i := range rapid.IntRange(1, 5).Draw(t, "jobs") {
@@ -60,7 +63,8 @@ func TestGraham(t *testing.T) {
 		least := max((work+slots-1)/slots, longest)
 		most := (work+(slots-1)*longest)/slots + tasks + 1
 		if r.MakespanMs < least || r.MakespanMs > most {
-			t.Fatalf("%s: %d tasks of %d ms, the longest of %d, on %d slots take %d ms, want %d to %d", model, tasks, work, longest, slots, r.MakespanMs, least, most)
+			t.Fatalf("%s: %d tasks of %d ms, the longest of %d, on %d slots take %d ms, want %d to %d", model, tasks, work, longest, slots,
+				r.MakespanMs, least, most)
 		}
 	})
 }
@@ -120,7 +124,10 @@ func TestTwiceTheBandwidth(t *testing.T) {
 		j := simpleJob("a", 0, rapid.Int32Range(1, int32(2*nodes)).Draw(t, "maps"), 0)
 		j.MapWork = nil
 		for range j.Maps {
-			j.MapWork = append(j.MapWork, Work{InputBytes: rapid.Int64Range(0, 1<<30).Draw(t, "in"), OutputBytes: rapid.Int64Range(0, 1<<28).Draw(t, "out")})
+			j.MapWork = append(j.MapWork, Work{
+				InputBytes:  rapid.Int64Range(0, 1<<30).Draw(t, "in"),
+				OutputBytes: rapid.Int64Range(0, 1<<28).Draw(t, "out"),
+			})
 			j.Replicas.Add(state.NodeID(rapid.IntRange(0, nodes-1).Draw(t, "replica")))
 			j.Cached.Add()
 		}
@@ -152,7 +159,10 @@ func TestTwiceTheBandwidth(t *testing.T) {
 // TestMeanWaitOfManyServers: the mean wait of M/M/c is Erlang's C formula.
 func TestMeanWaitOfManyServers(t *testing.T) {
 	const servers, mean, rho = 4, 10_000.0, 0.8
-	source := &poisson{left: 60_000, key: draw.Stream(9, "M/M/4"), gap: mean / rho / servers, service: func(k draw.Key) float64 { return exponential(k, mean) }}
+	source := &poisson{
+		left: 60_000, key: draw.Stream(9, "M/M/4"), gap: mean / rho / servers,
+		service: func(k draw.Key) float64 { return exponential(k, mean) },
+	}
 	r := must(Run(&Config{Cluster: slots(2, servers/2), Source: source, Model: newModel(t, "fifo"), Actuator: Ideal, Costs: NoCosts()}))
 	load, sum, term := servers*rho, 0.0, 1.0
 	for k := range servers {
@@ -217,9 +227,15 @@ func TestDrawnTimes(t *testing.T) {
 		{"even", func(_ *Config, j *Job) { j.MapWork[0].SpreadPercent = 40 }, 6000, 14_000, 10_000, 8000 / math.Sqrt(12)},
 		{"all of it", func(_ *Config, j *Job) { j.MapWork[0].SpreadPercent = 100 }, 0, 20_000, 10_000, 20_000 / math.Sqrt(12)},
 		// Half of the ratios are evenly from 0.5 to 1, and half from 1 to 3.
-		{"quantiles", func(_ *Config, j *Job) { j.Spread[state.Map] = []Ratio{one(0.5), one(1), one(3)} }, 5000, 30_000, 13_750, math.Sqrt((1.75/3+13.0/3)/2*1e8 - 13_750*13_750)},
+		{
+			"quantiles", func(_ *Config, j *Job) { j.Spread[state.Map] = []Ratio{one(0.5), one(1), one(3)} }, 5000, 30_000, 13_750,
+			math.Sqrt((1.75/3+13.0/3)/2*1e8 - 13_750*13_750),
+		},
 		{"one ratio", func(_ *Config, j *Job) { j.Spread[state.Map] = []Ratio{one(1.5)} }, 15_000, 15_000, 15_000, 0},
-		{"labels", func(c *Config, _ *Job) { c.Actuator, c.Costs.LabelMs = Labels, []int32{1000, 3000} }, 11_000, 13_000, 12_000, 2000 / math.Sqrt(12)},
+		{
+			"labels", func(c *Config, _ *Job) { c.Actuator, c.Costs.LabelMs = Labels, []int32{1000, 3000} }, 11_000, 13_000, 12_000,
+			2000 / math.Sqrt(12),
+		},
 	} {
 		c := &Config{Cluster: slots(maps, 1), Model: newModel(t, "fifo"), Actuator: Ideal, Costs: NoCosts(), Seed: 11}
 		j := simpleJob("a", 0, maps, 0, Work{ComputeMs: computeMs})

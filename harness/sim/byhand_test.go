@@ -49,7 +49,11 @@ func TestTimesByHand(t *testing.T) {
 		want    int64 // end of the last of the jobs, in ms
 	}{
 		{"compute alone", slots(1, 1), []Job{simpleJob("a", 0, 1, 0, Work{ComputeMs: 1234})}, 1234},
-		{"a node of half the speed", pair(func(c *Machines) { c.Nodes[0].Speed, c.Nodes = 0.5, c.Nodes[:1] }), []Job{simpleJob("a", 0, 1, 0, Work{ComputeMs: 1234})}, 2468},
+		{
+			"a node of half the speed", pair(func(c *Machines) { c.Nodes[0].Speed, c.Nodes = 0.5, c.Nodes[:1] }),
+			[]Job{simpleJob("a", 0, 1, 0, Work{ComputeMs: 1234})},
+			2468,
+		},
 		{"two tasks on one core", pair(func(c *Machines) {
 			c.Nodes = c.Nodes[:1]
 			c.Nodes[0].Capacity, c.Nodes[0].Cores = c.Nodes[0].Capacity.Times(2), 1
@@ -58,26 +62,62 @@ func TestTimesByHand(t *testing.T) {
 			c.Nodes = c.Nodes[:1]
 			c.Nodes[0].Capacity, c.Nodes[0].Cores = c.Nodes[0].Capacity.Times(3), 2
 		}), []Job{simpleJob("a", 0, 3, 0, Work{ComputeMs: 1000})}, 1500},
-		{"from the own disk: 100 MB at 50 MB/s", pair(func(c *Machines) { rate(c, 50e6, 1e6, 0); c.Nodes = c.Nodes[:1] }), []Job{remote(1)}, 2000 + 1000},
+		{
+			"from the own disk: 100 MB at 50 MB/s", pair(func(c *Machines) { rate(c, 50e6, 1e6, 0); c.Nodes = c.Nodes[:1] }),
+			[]Job{remote(1)},
+			2000 + 1000,
+		},
 		{"two share the disk", pair(func(c *Machines) {
 			rate(c, 50e6, 1e6, 0)
 			c.Nodes = c.Nodes[:1]
 			c.Nodes[0].Capacity = c.Nodes[0].Capacity.Times(2)
 		}), []Job{remote(2)}, 4000 + 1000},
 		{"over the network: the link is the slowest", pair(func(c *Machines) { rate(c, 50e6, 20e6, 0) }), []Job{full(), remote(1)}, 5000 + 1000},
-		{"over the network: the uplink is the slowest", pair(func(c *Machines) { rate(c, 50e6, 20e6, 0); c.Racks = []Rack{{"other", 10e6}} }), []Job{full(), remote(1)}, 10_000 + 1000},
-		{"a rack's uplink counts for its own rack alone", pair(func(c *Machines) { rate(c, 50e6, 20e6, 0); c.Racks = []Rack{{"third", 1}} }), []Job{full(), remote(1)}, 5000 + 1000},
-		{"over the network: the disk is the slowest", pair(func(c *Machines) { rate(c, 10e6, 20e6, 0) }), []Job{full(), remote(1)}, 10_000 + 1000},
+		{
+			"over the network: the uplink is the slowest", pair(func(c *Machines) { rate(c, 50e6, 20e6, 0); c.Racks = []Rack{{"other", 10e6}} }),
+			[]Job{full(), remote(1)},
+			10_000 + 1000,
+		},
+		{
+			"a rack's uplink counts for its own rack alone", pair(func(c *Machines) { rate(c, 50e6, 20e6, 0); c.Racks = []Rack{{"third", 1}} }),
+			[]Job{full(), remote(1)},
+			5000 + 1000,
+		},
+		{
+			"over the network: the disk is the slowest", pair(func(c *Machines) { rate(c, 10e6, 20e6, 0) }),
+			[]Job{full(), remote(1)},
+			10_000 + 1000,
+		},
 		{"two share the link of the node that has it", pair(func(c *Machines) {
 			rate(c, 50e6, 20e6, 0)
 			c.Nodes[1].Capacity = c.Nodes[1].Capacity.Times(2)
 		}), []Job{full(), remote(2)}, 10_000 + 1000},
 		{"nothing limits the network", pair(nil), []Job{full(), remote(1)}, 1000},
-		{"no node is known to have the block", pair(func(c *Machines) { rate(c, 50e6, 20e6, 0) }), []Job{simpleJob("a", 0, 1, 0, Work{InputBytes: 100e6, ComputeMs: 1000})}, 1000},
-		{"HDFS output: 60 MB at 20 MB/s", pair(func(c *Machines) { rate(c, 20e6, 0, 0) }), []Job{simpleJob("a", 0, 1, 0, Work{OutputBytes: 60e6, ComputeMs: 1000})}, 1000 + 3000},
-		{"HDFS output in the page cache", pair(func(c *Machines) { rate(c, 20e6, 0, 0); c.WritesWait = false }), []Job{simpleJob("a", 0, 1, 0, Work{OutputBytes: 60e6, ComputeMs: 1000})}, 1000},
-		{"map output for reduces is not HDFS output", pair(func(c *Machines) { rate(c, 20e6, 0, 0) }), []Job{simpleJob("a", 0, 1, 1, Work{OutputBytes: 60e6, ComputeMs: 1000})}, 1000 + 1000},
-		{"a time that is given is no node's", pair(func(c *Machines) { rate(c, 1, 1, 1); c.Nodes[0].Speed, c.Nodes[1].Speed = 0.1, 0.1 }), []Job{simpleJob("a", 0, 1, 0, Work{InputBytes: 100e6, FixedMs: 700})}, 700},
+		{
+			"no node is known to have the block", pair(func(c *Machines) { rate(c, 50e6, 20e6, 0) }),
+			[]Job{simpleJob("a", 0, 1, 0, Work{InputBytes: 100e6, ComputeMs: 1000})},
+			1000,
+		},
+		{
+			"HDFS output: 60 MB at 20 MB/s", pair(func(c *Machines) { rate(c, 20e6, 0, 0) }),
+			[]Job{simpleJob("a", 0, 1, 0, Work{OutputBytes: 60e6, ComputeMs: 1000})},
+			1000 + 3000,
+		},
+		{
+			"HDFS output in the page cache", pair(func(c *Machines) { rate(c, 20e6, 0, 0); c.WritesWait = false }),
+			[]Job{simpleJob("a", 0, 1, 0, Work{OutputBytes: 60e6, ComputeMs: 1000})},
+			1000,
+		},
+		{
+			"map output for reduces is not HDFS output", pair(func(c *Machines) { rate(c, 20e6, 0, 0) }),
+			[]Job{simpleJob("a", 0, 1, 1, Work{OutputBytes: 60e6, ComputeMs: 1000})},
+			1000 + 1000,
+		},
+		{
+			"a time that is given is no node's", pair(func(c *Machines) { rate(c, 1, 1, 1); c.Nodes[0].Speed, c.Nodes[1].Speed = 0.1, 0.1 }),
+			[]Job{simpleJob("a", 0, 1, 0, Work{InputBytes: 100e6, FixedMs: 700})},
+			700,
+		},
 	} {
 		r, err := Run(&Config{Cluster: x.cluster, Source: &Jobs{List: x.jobs}, Model: newModel(t, "fifo"), Actuator: Ideal, Costs: NoCosts()})
 		if err != nil {
@@ -113,7 +153,17 @@ func TestCachedCopy(t *testing.T) {
 // TestWaves: N equal maps on S slots take as many waves as N/S, rounded up. A node
 // fills its slots within a ms for each.
 func TestWaves(t *testing.T) {
-	for _, x := range []struct{ nodes, each, maps int32 }{{1, 1, 1}, {1, 1, 7}, {1, 4, 4}, {1, 4, 5}, {3, 2, 6}, {3, 2, 7}, {3, 2, 12}, {3, 2, 13}, {50, 1, 49}} {
+	for _, x := range []struct{ nodes, each, maps int32 }{
+		{1, 1, 1},
+		{1, 1, 7},
+		{1, 4, 4},
+		{1, 4, 5},
+		{3, 2, 6},
+		{3, 2, 7},
+		{3, 2, 12},
+		{3, 2, 13},
+		{50, 1, 49},
+	} {
 		for _, model := range []string{"fifo", "capacity", "fair", "random"} {
 			r := must(Run(&Config{
 				Cluster: slots(int(x.nodes), int(x.each)), Source: &Jobs{List: []Job{simpleJob("a", 0, x.maps, 0, Work{FixedMs: 1000})}},
@@ -131,7 +181,10 @@ func TestWaves(t *testing.T) {
 // steps, each once, and waits for heartbeats: of nodes for three containers, and of
 // the master, which asks and learns of containers, for the map and the reduce.
 func TestCostsByHand(t *testing.T) {
-	c := Costs{SubmitMs: 300, AMStartMs: 3000, LaunchMs: 100, TaskStartMs: 1000, CommitMs: 50, FinishMs: 500, Fetchers: 5, FetchMs: 10, RampUp: 0.5, AMShare: 1}
+	c := Costs{
+		SubmitMs: 300, AMStartMs: 3000, LaunchMs: 100, TaskStartMs: 1000, CommitMs: 50, FinishMs: 500, Fetchers: 5, FetchMs: 10,
+		RampUp: 0.5, AMShare: 1,
+	}
 	j := simpleJob("a", 0, 1, 1, Work{ComputeMs: 2000, OutputBytes: 1 << 20})
 	j.ReduceWork = []Work{{ComputeMs: 4000, OutputBytes: 1 << 20}}
 	j.AMSize = state.Resource{MemoryMB: 1024, VCores: 1}
@@ -251,7 +304,8 @@ func TestLabelsByHand(t *testing.T) {
 		costs.LabelMs = []int32{100}
 		var starts []int64
 		r := must(Run(&Config{
-			Cluster: slots(1, 4), Source: &Jobs{List: []Job{simpleJob("a", 0, 4, 0, Work{FixedMs: 5000})}}, Model: newModel(t, "fifo"), Actuator: actuator, Costs: costs,
+			Cluster: slots(1, 4), Source: &Jobs{List: []Job{simpleJob("a", 0, 4, 0, Work{FixedMs: 5000})}}, Model: newModel(t, "fifo"),
+			Actuator: actuator, Costs: costs,
 			Record: func(e traces.Event) {
 				if e, ok := e.(*traces.AttemptStarted); ok {
 					starts = append(starts, e.T.Milliseconds())
@@ -305,14 +359,20 @@ func TestMastersShare(t *testing.T) {
 // the simulator can look ahead, and never less.
 func TestLongTasks(t *testing.T) {
 	const month = math.MaxInt32
-	for speed, want := range map[float64]int64{1: month, 0.5: 2 * month, 0.25: kernel.MaxAheadMs, 1e-3: kernel.MaxAheadMs, 1e-6: kernel.MaxAheadMs, 1e-300: kernel.MaxAheadMs} {
+	for speed, want := range map[float64]int64{
+		1: month, 0.5: 2 * month, 0.25: kernel.MaxAheadMs, 1e-3: kernel.MaxAheadMs,
+		1e-6: kernel.MaxAheadMs, 1e-300: kernel.MaxAheadMs,
+	} {
 		for _, cores := range []float64{0, 1} {
 			c := slots(1, 1)
 			c.Nodes[0].Speed = speed
 			if c.Nodes[0].Cores = cores; cores > 0 && speed < 0.5 {
 				continue // shared cores need not look ahead
 			}
-			r := must(Run(&Config{Cluster: c, Source: &Jobs{List: []Job{simpleJob("a", 0, 1, 0, Work{ComputeMs: month})}}, Costs: NoCosts(), Actuator: Ideal}))
+			r := must(Run(&Config{
+				Cluster: c, Source: &Jobs{List: []Job{simpleJob("a", 0, 1, 0, Work{ComputeMs: month})}}, Costs: NoCosts(),
+				Actuator: Ideal,
+			}))
 			if r.MakespanMs < want || r.MakespanMs > want+10 {
 				t.Errorf("speed %v, %v cores: %d ms, want %d", speed, cores, r.MakespanMs, want)
 			}

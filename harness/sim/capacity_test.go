@@ -40,9 +40,15 @@ func TestCapacity(t *testing.T) {
 		want         []string
 	}{
 		// Both maps run to their end though only one fits from 4 s on. At 10 s the node has room for one.
-		{"below what is used", 1, 2, "4000 n0 1", 0, 3, []string{"map n0 succeeded 0-10000", "map n0 succeeded 0-10000", "map n0 succeeded 10000-20000"}},
+		{"below what is used", 1, 2, "4000 n0 1", 0, 3, []string{
+			"map n0 succeeded 0-10000", "map n0 succeeded 0-10000",
+			"map n0 succeeded 10000-20000",
+		}},
 		// From 4 s on the node has nothing left. The third map starts when it has something again, though both others end before.
-		{"nothing left, and back", 1, 2, "4000 n0 0, 17000 n0 2", 0, 3, []string{"map n0 succeeded 0-10000", "map n0 succeeded 0-10000", "map n0 succeeded 17000-27000"}},
+		{"nothing left, and back", 1, 2, "4000 n0 0, 17000 n0 2", 0, 3, []string{
+			"map n0 succeeded 0-10000", "map n0 succeeded 0-10000",
+			"map n0 succeeded 17000-27000",
+		}},
 		// Room for one only from the start.
 		{"from the start", 1, 2, "0 n0 1", 0, 2, []string{"map n0 succeeded 0-10000", "map n0 succeeded 10000-20000"}},
 		// No node has anything left until 5 s, longer than anything else happens.
@@ -50,7 +56,10 @@ func TestCapacity(t *testing.T) {
 		// Two more hours than a model may refuse all nodes.
 		{"no node for three hours", 1, 1, "0 n0 0, 10800000 n0 1", 0, 1, []string{"map n0 succeeded 10800000-10810000"}},
 		// Each 30 s the node has something left for the first 12 s. One map ends in them, the next one runs over.
-		{"again and again", 1, 1, "0 n0 1, 12000 n0 0", 30_000, 4, []string{"map n0 succeeded 0-10000", "map n0 succeeded 10000-20000", "map n0 succeeded 30000-40000", "map n0 succeeded 40000-50000"}},
+		{"again and again", 1, 1, "0 n0 1, 12000 n0 0", 30_000, 4, []string{
+			"map n0 succeeded 0-10000", "map n0 succeeded 10000-20000",
+			"map n0 succeeded 30000-40000", "map n0 succeeded 40000-50000",
+		}},
 		// A period that is longer than a model may refuse all nodes.
 		{"every three hours", 1, 1, "0 n0 0, 10000000 n0 1", 10_800_000, 1, []string{"map n0 succeeded 10000000-10010000"}},
 		// The younger map is killed at 4 s, and runs again in the place of the other one.
@@ -58,8 +67,9 @@ func TestCapacity(t *testing.T) {
 	} {
 		c := &Config{
 			CapacityKills: x.name == "killed",
-			Cluster:       slots(x.nodes, x.slots), Model: newModel(t, "fifo"), Costs: NoCosts(), Actuator: Ideal, Capacity: left(t, x.capacity, x.everyMs),
-			Source: &Jobs{List: []Job{simpleJob("a", 0, x.maps, 0, Work{FixedMs: 10_000})}},
+			Cluster:       slots(x.nodes, x.slots), Model: newModel(t, "fifo"), Costs: NoCosts(), Actuator: Ideal,
+			Capacity: left(t, x.capacity, x.everyMs),
+			Source:   &Jobs{List: []Job{simpleJob("a", 0, x.maps, 0, Work{FixedMs: 10_000})}},
 		}
 		got, _ := ends(t, c)
 		expect(t, x.name, got, x.want...)
@@ -83,7 +93,8 @@ func TestCapacityOfMasters(t *testing.T) {
 		}
 	}
 	got, _ := ends(t, c)
-	// A node reports every ms, and the first job's map starts at its second report. The job ends at 10 s. Then one container fits, which is the second job's master: its map waits until 30 s.
+	// A node reports every ms, and the first job's map starts at its second report. The job ends at 10 s. Then one container fits,
+	// which is the second job's master: its map waits until 30 s.
 	expect(t, "masters", masters, "a 0", "b 10001")
 	expect(t, "maps", got, "map n0 succeeded 1-10001", "map n0 succeeded 30000-40000")
 }
@@ -92,7 +103,8 @@ func TestCapacityOfMasters(t *testing.T) {
 // 3 s after the decision, and at 2 s the node has lost the room for it.
 func TestCapacityFallsBeforeTheContainer(t *testing.T) {
 	c := &Config{
-		Cluster: slots(1, 1), Source: &Jobs{List: []Job{simpleJob("a", 0, 1, 0, Work{FixedMs: 10_000})}}, Model: newModel(t, "fifo"), Costs: NoCosts(),
+		Cluster: slots(1, 1), Source: &Jobs{List: []Job{simpleJob("a", 0, 1, 0, Work{FixedMs: 10_000})}}, Model: newModel(t, "fifo"),
+		Costs:    NoCosts(),
 		Actuator: Labels, Capacity: left(t, "2000 n0 0, 20000 n0 1", 0),
 	}
 	c.Costs.LabelMs = []int32{3000}
@@ -107,7 +119,8 @@ func TestCapacityFallsBeforeTheContainer(t *testing.T) {
 // endless timetable end the simulation.
 func TestCapacityTraced(t *testing.T) {
 	c := &Config{
-		Cluster: slots(1, 1), Source: &Jobs{List: []Job{simpleJob("a", 0, 1, 0, Work{FixedMs: 10_000})}}, Model: newModel(t, "fifo"), Costs: NoCosts(), Actuator: Ideal,
+		Cluster: slots(1, 1), Source: &Jobs{List: []Job{simpleJob("a", 0, 1, 0, Work{FixedMs: 10_000})}}, Model: newModel(t, "fifo"),
+		Costs: NoCosts(), Actuator: Ideal,
 		Capacity: left(t, "0 n0 0, 3000 n0 1", 0),
 	}
 	changes := []string{}
@@ -163,9 +176,17 @@ func TestForesee(t *testing.T) {
 		capacity string
 		telling  traces.Telling
 		want     string
-	}{{"4000 n0 2, 9000 n0 1", traces.Telling{}, "[4000 n0 2048, 9000 n0 1024]"}, {"4000 n0 2, 9000 n0 1", traces.Telling{LagMs: 500}, "[4500 n0 2048, 9500 n0 1024]"}, {"4000 n0 0", traces.Telling{None: true}, "[]"}, {"", traces.Telling{}, "[]"}} {
+	}{
+		{"4000 n0 2, 9000 n0 1", traces.Telling{}, "[4000 n0 2048, 9000 n0 1024]"},
+		{"4000 n0 2, 9000 n0 1", traces.Telling{LagMs: 500}, "[4500 n0 2048, 9500 n0 1024]"},
+		{"4000 n0 0", traces.Telling{None: true}, "[]"},
+		{"", traces.Telling{}, "[]"},
+	} {
 		m := &foreseeing{Model: newModel(t, "fifo")}
-		c := &Config{Cluster: slots(1, 2), Model: m, Costs: NoCosts(), Actuator: Ideal, Source: &Jobs{List: []Job{simpleJob("a", 0, 1, 0, Work{FixedMs: 10_000})}}}
+		c := &Config{
+			Cluster: slots(1, 2), Model: m, Costs: NoCosts(), Actuator: Ideal,
+			Source: &Jobs{List: []Job{simpleJob("a", 0, 1, 0, Work{FixedMs: 10_000})}},
+		}
 		if x.capacity != "" {
 			c.Capacity = left(t, x.capacity, 0)
 			c.Capacity.Telling = x.telling

@@ -84,7 +84,10 @@ func TestContainersConserve(t *testing.T) {
 			slot := rapid.SampledFrom(jobs).Draw(t, "job")
 			j := &cs.jobs.list[slot]
 			decide := func(group int32) sched.Decision {
-				d := sched.Decision{Job: j.id, Kind: state.Kind(rapid.IntRange(0, 1).Draw(t, "kind")), Node: state.NodeID(rapid.IntRange(0, nodes).Draw(t, "node")), Task: state.None}
+				d := sched.Decision{
+					Job: j.id, Kind: state.Kind(rapid.IntRange(0, 1).Draw(t, "kind")),
+					Node: state.NodeID(rapid.IntRange(0, nodes).Draw(t, "node")), Task: state.None,
+				}
 				return d
 			}
 			switch rapid.IntRange(0, 9).Draw(t, "what") {

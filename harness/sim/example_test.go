@@ -44,7 +44,8 @@ func ExampleRun() {
 		panic(err)
 	}
 	fmt.Printf("%.1f s\n", float64(r.MakespanMs)/1000)
-	fmt.Printf("maps on their node %d, in its rack %d, elsewhere %d\n", r.Maps[state.LevelNode], r.Maps[state.LevelRack], r.Maps[state.LevelOff])
+	fmt.Printf("maps on their node %d, in its rack %d, elsewhere %d\n", r.Maps[state.LevelNode], r.Maps[state.LevelRack],
+		r.Maps[state.LevelOff])
 	fmt.Println(events[traces.KindAttemptFinished], "attempts ended,", events[traces.KindDecision], "decisions")
 	// Output:
 	// 31.3 s

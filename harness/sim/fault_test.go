@@ -39,7 +39,10 @@ func expect(t *testing.T, name string, got []string, want ...string) {
 // TestFailingAttempts has each attempt fail by chance: as often as is said, and a job
 // end as failed with the fourth failure of one task, no sooner.
 func TestFailingAttempts(t *testing.T) {
-	c := &Config{Cluster: slots(1, 1), Source: &Jobs{List: []Job{simpleJob("a", 0, 3, 0, Work{FixedMs: 1000})}}, Costs: NoCosts(), Actuator: Ideal, Faults: []Fault{{What: AttemptsFail, Share: 1}}}
+	c := &Config{
+		Cluster: slots(1, 1), Source: &Jobs{List: []Job{simpleJob("a", 0, 3, 0, Work{FixedMs: 1000})}}, Costs: NoCosts(),
+		Actuator: Ideal, Faults: []Fault{{What: AttemptsFail, Share: 1}},
+	}
 	_, r := ends(t, c)
 	if !r.Jobs[0].Failed || r.Attempts.Succeeded > 0 || r.Attempts.Failed < 4 || r.Attempts.Failed > 3*4-2 {
 		t.Errorf("all attempts fail: %+v, job failed %t; want it failed by one task's four failures", r.Attempts, r.Jobs[0].Failed)
@@ -66,11 +69,17 @@ func TestFailingAttempts(t *testing.T) {
 // 200 s. Hadoop's rule finds it once it has run for longer than the others took, LATE's
 // after a minute; the copy then takes 10 s, and the slow attempt is killed.
 func TestSpeculation(t *testing.T) {
-	for rule, want := range map[Speculation][2]int64{NoSpeculation: {200_000, 200_010}, HadoopSpeculation: {20_000, 23_000}, LATE: {70_000, 73_000}} {
+	for rule, want := range map[Speculation][2]int64{
+		NoSpeculation: {200_000, 200_010}, HadoopSpeculation: {20_000, 23_000},
+		LATE: {70_000, 73_000},
+	} {
 		cluster := slots(20, 1)
 		cluster.Nodes[7].Speed = 0.05
 		j := simpleJob("a", 0, 20, 0, Work{InputBytes: 5, ComputeMs: 10_000})
-		got, r := ends(t, &Config{Cluster: cluster, Source: &Jobs{List: []Job{j}}, Costs: NoCosts(), Actuator: Ideal, Model: newModel(t, "fifo"), Speculation: rule})
+		got, r := ends(t, &Config{
+			Cluster: cluster, Source: &Jobs{List: []Job{j}}, Costs: NoCosts(), Actuator: Ideal, Model: newModel(t, "fifo"),
+			Speculation: rule,
+		})
 		if r.MakespanMs < want[0] || r.MakespanMs > want[1] {
 			t.Errorf("rule %d: %d ms, want %v", rule, r.MakespanMs, want)
 		}

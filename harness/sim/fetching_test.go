@@ -19,7 +19,10 @@ func TestFetchesFromRacksConserve(t *testing.T) {
 		racks := rapid.IntRange(1, 7).Draw(t, "racks")
 		c := &Config{Costs: Costs{Fetchers: 5}}
 		for n := range 2 * racks {
-			c.Cluster.Nodes = append(c.Cluster.Nodes, Node{Name: fmt.Sprint("n", n), Rack: fmt.Sprint("r", n%racks), Capacity: slot.Times(50), LinkBytesPerSec: 30e6})
+			c.Cluster.Nodes = append(c.Cluster.Nodes, Node{
+				Name: fmt.Sprint("n", n), Rack: fmt.Sprint("r", n%racks),
+				Capacity: slot.Times(50), LinkBytesPerSec: 30e6,
+			})
 		}
 		maps, reduces := rapid.Int32Range(1, 30).Draw(t, "maps"), rapid.Int32Range(1, 20).Draw(t, "reduces")
 		b := apart(t, c)
@@ -29,7 +32,10 @@ func TestFetchesFromRacksConserve(t *testing.T) {
 		j := simpleJob("a", 0, maps, reduces, Work{})
 		y := &b.jobs.list[b.submit(t, &j)]
 		for i := range reduces {
-			all.list[all.place()] = attempt{task: state.TaskID(maps) + state.TaskID(i), kind: state.Reduce, node: state.NodeID(rapid.IntRange(0, 2*racks-1).Draw(t, "node"))}
+			all.list[all.place()] = attempt{
+				task: state.TaskID(maps) + state.TaskID(i), kind: state.Reduce,
+				node: state.NodeID(rapid.IntRange(0, 2*racks-1).Draw(t, "node")),
+			}
 		}
 		ended := 0 // transfers
 		handle := func(e kernel.Event) {
@@ -108,7 +114,8 @@ func TestFetchTime(t *testing.T) {
 		a := &list.list[3]
 		fe.fetchTime(3, x.maps)
 		got := b.until(1000, nil)
-		if want := fmt.Sprintf("%d 3 at %d", evPhase, x.want); x.want == 0 && (len(got) > 0 || a.pending > 0) || x.want > 0 && (len(got) != 1 || got[0] != want || a.pending != 1) {
+		if want := fmt.Sprintf("%d 3 at %d", evPhase, x.want); x.want == 0 && (len(got) > 0 || a.pending > 0) || x.want > 0 &&
+			(len(got) != 1 || got[0] != want || a.pending != 1) {
 			t.Errorf("%+v: events %q, the attempt waits for %d", x, got, a.pending)
 		}
 	}

@@ -72,7 +72,14 @@ func TestGroups(t *testing.T) {
 		{"two on a node, one after the other", Labels, nodes{3, 3}, 100, 1000, nil, []string{"confirmed", "confirmed"}, 0, 0},
 		{"no container within the time", Labels, nodes{1, 2}, 2000, 1000, nil, []string{"cancelled", "cancelled"}, 0, 0},
 		{"the second on a node comes too late", Labels, nodes{3, 3}, 800, 1000, nil, []string{"confirmed", "cancelled", "cancelled"}, 1, 0},
-		{"a node is lost, and noticed at once", Labels, nodes{3, 3}, 500, 3000, []Fault{{AtMs: 3200, What: NodeDown, Node: 3}}, []string{"confirmed", "cancelled", "cancelled"}, 1, 0},
+		{
+			"a node is lost, and noticed at once", Labels,
+			nodes{3, 3},
+			500, 3000,
+			[]Fault{{AtMs: 3200, What: NodeDown, Node: 3}},
+			[]string{"confirmed", "cancelled", "cancelled"},
+			1, 0,
+		},
 	} {
 		c := slots(4, 1)
 		c.Nodes[3].Capacity = c.Nodes[3].Capacity.Times(2)
@@ -105,7 +112,8 @@ func TestGroups(t *testing.T) {
 			t.Errorf("%s: the model heard %v, want %v", x.name, m.heard, x.heard)
 		}
 		if r.Attempts.Killed != x.killed || r.Decisions.Refused < x.refused || x.refused == 0 && r.Decisions.Refused > 0 {
-			t.Errorf("%s: %d attempts killed and %d decisions refused, want %d and %d", x.name, r.Attempts.Killed, r.Decisions.Refused, x.killed, x.refused)
+			t.Errorf("%s: %d attempts killed and %d decisions refused, want %d and %d", x.name, r.Attempts.Killed, r.Decisions.Refused, x.killed,
+				x.refused)
 		}
 		if want := min(1, len(x.heard)); len(groups) != want || want > 0 && groups[slices.Collect(keys(groups))[0]] != 2 {
 			t.Errorf("%s: groups in the trace %v, want %d of two members", x.name, groups, want)
@@ -134,7 +142,13 @@ func keys(m map[int64]int) func(func(int64) bool) {
 func TestGroupsEnd(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := drawConfig(t)
-		m := must(sched.New("delay", sched.Params{"reduces": rapid.SampledFrom([]string{"reduce-random", "reduce-greedy", "rhc", "reduce-optimal"}).Draw(t, "reduces"), "reduces.groups": "true", "reduces.groupLimit": rapid.SampledFrom([]string{"1ms", "30ms", "30s"}).Draw(t, "limit")}))
+		m := must(sched.New("delay", sched.Params{
+			"reduces": rapid.SampledFrom([]string{
+				"reduce-random", "reduce-greedy", "rhc",
+				"reduce-optimal",
+			}).Draw(t, "reduces"), "reduces.groups": "true",
+			"reduces.groupLimit": rapid.SampledFrom([]string{"1ms", "30ms", "30s"}).Draw(t, "limit"),
+		}))
 		c.Model = m
 		var s Sim
 		var r Result

@@ -26,7 +26,8 @@ func (startsNothing) Choose(*state.View, state.NodeID) (sched.Pick, bool) {
 func TestModelHears(t *testing.T) {
 	l := &schedtest.Listener{NodeModel: newModel(t, "fifo").(sched.PerNode).NodeModel, Period: 300}
 	c := &Config{
-		Cluster: slots(2, 1), Actuator: Ideal, Costs: NoCosts(), Splits: Planned, Model: schedtest.Wrap(schedtest.Wrap(sched.PerNode{NodeModel: l})),
+		Cluster: slots(2, 1), Actuator: Ideal, Costs: NoCosts(), Splits: Planned,
+		Model:  schedtest.Wrap(schedtest.Wrap(sched.PerNode{NodeModel: l})),
 		Source: &Jobs{List: []Job{simpleJob("a", 100, 2, 1, Work{FixedMs: 2500}), simpleJob("b", 10_000, 1, 0, Work{FixedMs: 1000})}},
 	}
 	c.Costs.NodeBeatMs = 200
@@ -47,7 +48,10 @@ func TestModelHears(t *testing.T) {
 			t.Errorf("tick %d at %d ns, want %d", i, l.TicksNs[i], want[i])
 		}
 	}
-	for what, times := range map[string]int{"job submitted": 2, "job ended": 2, "task started": 4, "task ended": 4, "confirmed": 4, "cancelled": 0, "plan": 2, "notes": 1, "predict": 0} {
+	for what, times := range map[string]int{
+		"job submitted": 2, "job ended": 2, "task started": 4, "task ended": 4, "confirmed": 4,
+		"cancelled": 0, "plan": 2, "notes": 1, "predict": 0,
+	} {
 		if l.Heard[what] != times {
 			t.Errorf("%s: heard %d times, want %d", what, l.Heard[what], times)
 		}
@@ -90,7 +94,8 @@ func TestHearingChangesNothing(t *testing.T) {
 		c.Model = sched.PerNode{NodeModel: l}
 		r := must(Run(c))
 		if r.Digest != quiet.Digest || l.Full == 0 || l.Idle == 0 || len(l.TicksNs) == 0 {
-			t.Errorf("actuator %d: digest %v, without hearing %v; %d reports of full nodes, %d of idle ones, %d ticks", a, r.Digest, quiet.Digest, l.Full, l.Idle, len(l.TicksNs))
+			t.Errorf("actuator %d: digest %v, without hearing %v; %d reports of full nodes, %d of idle ones, %d ticks", a, r.Digest, quiet.Digest,
+				l.Full, l.Idle, len(l.TicksNs))
 		}
 	}
 }

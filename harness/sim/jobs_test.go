@@ -66,7 +66,8 @@ func TestJobsStartClean(t *testing.T) {
 	x.Pasts, x.Spread[0] = []Past{{}}, []Ratio{RatioOne}
 	first := b.add(0, &x, nil)
 	j := &b.list[first]
-	if j.amStartMs != 70 || j.finishMs != 80 || len(j.askMs) != 1 || len(j.tries) != 4 || len(j.ran) != 2 || len(j.out) != 2 || len(j.division) != 2 {
+	if j.amStartMs != 70 || j.finishMs != 80 || len(j.askMs) != 1 || len(j.tries) != 4 || len(j.ran) != 2 || len(j.out) != 2 ||
+		len(j.division) != 2 {
 		t.Errorf("%+v: it lacks something of %+v", j, x)
 	}
 	j.out[1], j.outBytes, j.asked, j.up = 9, 9, 2, true
@@ -76,7 +77,8 @@ func TestJobsStartClean(t *testing.T) {
 	if second := b.add(1, &x, nil); second != first {
 		t.Fatalf("slot %d, want %d again", second, first)
 	}
-	if j.amStartMs != 7 || j.finishMs != 8 || j.askMs != nil || len(j.tries) != 0 || j.ran[1].node != state.None || j.out[1] != 0 || j.outBytes != 0 || j.asked != 0 || j.up || len(j.division)+len(j.pasts)+len(j.spread[0]) != 0 {
+	if j.amStartMs != 7 || j.finishMs != 8 || j.askMs != nil || len(j.tries) != 0 || j.ran[1].node != state.None || j.out[1] != 0 ||
+		j.outBytes != 0 || j.asked != 0 || j.up || len(j.division)+len(j.pasts)+len(j.spread[0]) != 0 {
 		t.Errorf("%+v: it has something of the job before", j)
 	}
 }
@@ -122,7 +124,14 @@ func TestPartsOfOutput(t *testing.T) {
 // A reduce of a job with few reduces fetches sixteen times while the maps run, one of many
 // about four times, more often towards the end; always once more after the last map.
 func TestFetchSteps(t *testing.T) {
-	for _, c := range []struct{ maps, reduces, least, most int32 }{{1600, 1, 16, 17}, {1600, 16, 16, 17}, {1600, 17, 4, 7}, {1600, 400, 4, 7}, {3, 1, 3, 3}, {1, 100, 1, 1}} {
+	for _, c := range []struct{ maps, reduces, least, most int32 }{
+		{1600, 1, 16, 17},
+		{1600, 16, 16, 17},
+		{1600, 17, 4, 7},
+		{1600, 400, 4, 7},
+		{3, 1, 3, 3},
+		{1, 100, 1, 1},
+	} {
 		x := simpleJob("a", 0, c.maps, c.reduces, Work{})
 		var b jobs
 		b.begin(nil, &Costs{}, 1, false)

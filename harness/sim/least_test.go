@@ -18,7 +18,8 @@ import (
 func TestLeastByHand(t *testing.T) {
 	c := &Config{Costs: DefaultCosts()}
 	for n := range 2 {
-		c.Cluster.Nodes = append(c.Cluster.Nodes, Node{Name: fmt.Sprint("n", n), Rack: "r", Cores: 2, Capacity: state.Resource{MemoryMB: 8192, VCores: 8}})
+		c.Cluster.Nodes = append(c.Cluster.Nodes,
+			Node{Name: fmt.Sprint("n", n), Rack: "r", Cores: 2, Capacity: state.Resource{MemoryMB: 8192, VCores: 8}})
 	}
 	j := simpleJob("job", 0, 10, 1)
 	j.SlowStart = 1
@@ -41,9 +42,11 @@ func TestLeast(t *testing.T) {
 		nodes := rapid.IntRange(1, 5).Draw(t, "nodes")
 		for n := range nodes {
 			x := Node{
-				Name: fmt.Sprint("n", n), Rack: fmt.Sprint("r", n%2), Capacity: state.Resource{MemoryMB: 1024, VCores: 1}.Times(rapid.Int32Range(1, 6).Draw(t, "slots")),
-				Cores: float64(rapid.IntRange(0, 4).Draw(t, "cores")), Speed: rapid.SampledFrom([]float64{0, 0.5, 1, 2}).Draw(t, "speed"),
-				DiskBytesPerSec: rapid.SampledFrom([]int64{0, 30e6, 120e6}).Draw(t, "disk"), LinkBytesPerSec: rapid.SampledFrom([]int64{0, 1e8, 1e9}).Draw(t, "link"),
+				Name: fmt.Sprint("n", n), Rack: fmt.Sprint("r", n%2),
+				Capacity: state.Resource{MemoryMB: 1024, VCores: 1}.Times(rapid.Int32Range(1, 6).Draw(t, "slots")),
+				Cores:    float64(rapid.IntRange(0, 4).Draw(t, "cores")), Speed: rapid.SampledFrom([]float64{0, 0.5, 1, 2}).Draw(t, "speed"),
+				DiskBytesPerSec:   rapid.SampledFrom([]int64{0, 30e6, 120e6}).Draw(t, "disk"),
+				LinkBytesPerSec:   rapid.SampledFrom([]int64{0, 1e8, 1e9}).Draw(t, "link"),
 				MemoryBytesPerSec: rapid.SampledFrom([]int64{0, 2e9}).Draw(t, "memory"),
 			}
 			c.Cluster.Nodes = append(c.Cluster.Nodes, x)
@@ -51,8 +54,14 @@ func TestLeast(t *testing.T) {
 		maps, reduces := rapid.Int32Range(1, 30).Draw(t, "maps"), rapid.Int32Range(0, 4).Draw(t, "reduces")
 		j := simpleJob("job", 0, maps, reduces)
 		j.SlowStart = rapid.SampledFrom([]float32{0, 0.05, 1}).Draw(t, "slow start")
-		j.MapWork = []Work{{InputBytes: rapid.Int64Range(0, 128<<20).Draw(t, "bytes"), OutputBytes: rapid.Int64Range(0, 64<<20).Draw(t, "out"), ComputeMs: rapid.Int32Range(0, 9000).Draw(t, "ms"), SpreadPercent: 10}}
-		j.ReduceWork = []Work{{OutputBytes: rapid.Int64Range(0, 64<<20).Draw(t, "written"), ComputeMs: rapid.Int32Range(0, 9000).Draw(t, "reduce ms"), SpreadPercent: 10}}
+		j.MapWork = []Work{{
+			InputBytes: rapid.Int64Range(0, 128<<20).Draw(t, "bytes"), OutputBytes: rapid.Int64Range(0, 64<<20).Draw(t, "out"),
+			ComputeMs: rapid.Int32Range(0, 9000).Draw(t, "ms"), SpreadPercent: 10,
+		}}
+		j.ReduceWork = []Work{{
+			OutputBytes: rapid.Int64Range(0, 64<<20).Draw(t, "written"),
+			ComputeMs:   rapid.Int32Range(0, 9000).Draw(t, "reduce ms"), SpreadPercent: 10,
+		}}
 		c.NodeFetches = rapid.Bool().Draw(t, "from nodes")
 		if rapid.Bool().Draw(t, "fixed") {
 			j.MapWork[0].FixedMs = rapid.Int32Range(1, 5000).Draw(t, "fixed ms")

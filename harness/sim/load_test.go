@@ -80,12 +80,24 @@ func TestLoadAverage(t *testing.T) {
 		{"three on two cores", oneNode(2), simpleJob("a", 0, 3, 0, Work{ComputeMs: 200_000}), map[traces.Node]float64{"n0": 3}},
 		{"two on four cores", oneNode(4), simpleJob("a", 0, 2, 0, Work{ComputeMs: 300_000}), map[traces.Node]float64{"n0": 2}},
 		{"one that sleeps", oneNode(1), simpleJob("a", 0, 1, 0, Work{FixedMs: 300_000}), map[traces.Node]float64{"n0": 0}},
-		{"one of a given time that uses a tenth of a core", oneNode(1), simpleJob("a", 0, 1, 0, Work{FixedMs: 300_000, CoresPercent: 10}), map[traces.Node]float64{"n0": 0.1}},
-		{"two of half a core on one", oneNode(1), simpleJob("a", 0, 2, 0, Work{ComputeMs: 300_000, CoresPercent: 50}), map[traces.Node]float64{"n0": 1}},
-		{"a quarter of a core, without a limit", oneNode(0), simpleJob("a", 0, 1, 0, Work{ComputeMs: 300_000, CoresPercent: 25}), map[traces.Node]float64{"n0": 0.25}},
+		{
+			"one of a given time that uses a tenth of a core", oneNode(1), simpleJob("a", 0, 1, 0, Work{FixedMs: 300_000, CoresPercent: 10}),
+			map[traces.Node]float64{"n0": 0.1},
+		},
+		{
+			"two of half a core on one", oneNode(1), simpleJob("a", 0, 2, 0, Work{ComputeMs: 300_000, CoresPercent: 50}),
+			map[traces.Node]float64{"n0": 1},
+		},
+		{
+			"a quarter of a core, without a limit", oneNode(0), simpleJob("a", 0, 1, 0, Work{ComputeMs: 300_000, CoresPercent: 25}),
+			map[traces.Node]float64{"n0": 0.25},
+		},
 		// Each computes for a time c and sleeps for c. With a third of the core a cycle takes
 		// 3c, of which it sleeps c still, and is ready to run for 2c.
-		{"three of half a core on one", oneNode(1), simpleJob("a", 0, 3, 0, Work{ComputeMs: 200_000, CoresPercent: 50}), map[traces.Node]float64{"n0": 2}},
+		{
+			"three of half a core on one", oneNode(1), simpleJob("a", 0, 3, 0, Work{ComputeMs: 200_000, CoresPercent: 50}),
+			map[traces.Node]float64{"n0": 2},
+		},
 		{"one that reads its disk", disk, local, map[traces.Node]float64{"n0": 1, "n1": 0}},
 		{"two that read one disk, one of them from another node", two, remote, map[traces.Node]float64{"n0": 2, "n1": 0}},
 	} {
@@ -114,7 +126,8 @@ func TestLoadAverage(t *testing.T) {
 // TestLoadDecays has a pause of 100 s in which no job is alive, and no samples come.
 // Then the load is what the pause has left of it.
 func TestLoadDecays(t *testing.T) {
-	samples, _ := sampled(t, oneNode(1), simpleJob("a", 0, 1, 0, Work{ComputeMs: 300_000}), simpleJob("b", 400_000, 1, 0, Work{FixedMs: 10_000}))
+	samples, _ := sampled(t, oneNode(1), simpleJob("a", 0, 1, 0, Work{ComputeMs: 300_000}),
+		simpleJob("b", 400_000, 1, 0, Work{FixedMs: 10_000}))
 	list := samples["n0"]
 	last := list[len(list)-1]
 	if pause := list[301].T - list[300].T; pause != 100e9 {
@@ -134,7 +147,8 @@ func TestCoreSecondsAreKept(t *testing.T) {
 		c.Nodes[0].Cores, c.Nodes[1].Cores, c.Nodes[1].Speed = cores, cores, 0.5
 		var jobs []Job
 		for i := range 20 {
-			jobs = append(jobs, simpleJob(fmt.Sprint("j", i), int64(i)*3100, 3, 0, Work{ComputeMs: int32(1700 * (i%5 + 1)), CoresPercent: uint8(i * 20 % 100)}))
+			jobs = append(jobs, simpleJob(fmt.Sprint("j", i), int64(i)*3100, 3, 0,
+				Work{ComputeMs: int32(1700 * (i%5 + 1)), CoresPercent: uint8(i * 20 % 100)}))
 		}
 		jobs = append(jobs, simpleJob("last", 900_000, 1, 0, Work{FixedMs: 5000})) // so that all is sampled before the run ends
 		samples, used, want := map[traces.Node]float64{}, 0.0, 0.0
@@ -169,7 +183,8 @@ func TestSampleOfNode(t *testing.T) {
 	a := simpleJob("a", 0, 2, 0, Work{OutputBytes: 100e6}, Work{FixedMs: 20_000})
 	samples, _ := sampled(t, c, a)
 	x := samples["n0"][4]
-	if x.MemoryUsedBytes != 2<<30 || x.ContainersRunning != 2 || x.AllocatedMemoryBytes != 2<<30 || x.AllocatedVCores != 2 || x.DiskReadBytesPerSec != 0 || math.Abs(x.DiskWriteBytesPerSec-10e6) > 1e5 {
+	if x.MemoryUsedBytes != 2<<30 || x.ContainersRunning != 2 || x.AllocatedMemoryBytes != 2<<30 || x.AllocatedVCores != 2 ||
+		x.DiskReadBytesPerSec != 0 || math.Abs(x.DiskWriteBytesPerSec-10e6) > 1e5 {
 		t.Errorf("%+v", x)
 	}
 	if len(samples["n0"]) < 15 || samples["n0"][14].DiskWriteBytesPerSec != 0 {
@@ -260,7 +275,8 @@ func TestLoadOfLostNode(t *testing.T) {
 	} {
 		got, ok := samples[x.node][x.second]
 		if ok != (x.load >= 0) || ok && (math.Abs(got.Load1-x.load) > 0.03 || got.ContainersRunning != x.tasks) {
-			t.Errorf("%s after %d s: sample %t, load %.3f of %d tasks; want %.3f of %d", x.node, x.second, ok, got.Load1, got.ContainersRunning, x.load, x.tasks)
+			t.Errorf("%s after %d s: sample %t, load %.3f of %d tasks; want %.3f of %d", x.node, x.second, ok, got.Load1, got.ContainersRunning,
+				x.load, x.tasks)
 		}
 	}
 }

@@ -189,7 +189,8 @@ func TestRampUpByHand(t *testing.T) {
 		}
 		am.rampUp(y)
 		if got := am.view.Waiting(y.id, state.Reduce); got != x.want || y.asked != x.want {
-			t.Errorf("%d maps done, %d run, slow start %v: asks for %d reduces, %d in the cluster; want %d", x.done, x.running, x.slowStart, y.asked, got, x.want)
+			t.Errorf("%d maps done, %d run, slow start %v: asks for %d reduces, %d in the cluster; want %d", x.done, x.running, x.slowStart, y.asked,
+				got, x.want)
 		}
 	}
 }
@@ -238,7 +239,8 @@ func TestStarve(t *testing.T) {
 		if starve != x.starve || kill != x.kill {
 			t.Errorf("%s: starves %t, kills %d; want %t, %d", x.name, starve, kill, x.starve, x.kill)
 		}
-		if want := (4 - x.reduces) * min(1, x.reduces); !starve && am.view.Waiting(y.id, state.Reduce) != want || starve && (am.view.Waiting(y.id, state.Reduce) != 0 || y.asked != x.reduces) {
+		if want := (4 - x.reduces) * min(1, x.reduces); !starve && am.view.Waiting(y.id, state.Reduce) != want || starve &&
+			(am.view.Waiting(y.id, state.Reduce) != 0 || y.asked != x.reduces) {
 			t.Errorf("%s: %d reduces wait, %d were asked for", x.name, am.view.Waiting(y.id, state.Reduce), y.asked)
 		}
 	}
@@ -315,7 +317,8 @@ func TestRecordedAsks(t *testing.T) {
 	if y.asked != 1 || am.view.Waiting(y.id, state.Reduce) != 1 {
 		t.Errorf("asked for %d reduces, want the one at its start", y.asked)
 	}
-	if got := am.until(1000, nil); !slices.Equal(got, []string{fmt.Sprintf("%d %d at 500", evAMBeat, slot), fmt.Sprintf("%d %d at 900", evAsk, slot)}) {
+	if got := am.until(1000, nil); !slices.Equal(got,
+		[]string{fmt.Sprintf("%d %d at 500", evAMBeat, slot), fmt.Sprintf("%d %d at 900", evAsk, slot)}) {
 		t.Errorf("events %q, want a heartbeat now and the time 900", got)
 	}
 	am.unaskAll(y)

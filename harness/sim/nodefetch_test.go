@@ -82,12 +82,20 @@ func TestNodeFetchesByHand(t *testing.T) {
 		{"two reduces share the link of the node that sends", three(nil), nodes{0}, nodes{1, 2}, shuffle(2), 4000},
 		{"three reduces, of which one is on the node that sends", three(nil), nodes{0}, nodes{0, 1, 2}, shuffle(3), 2667},
 		{"through an uplink of 10 MB/s", three(func(c *Machines) { c.Racks = []Rack{{"other", 10e6}} }), nodes{0}, nodes{2}, shuffle(1), 8000},
-		{"from the memory of the own node: 80 MB at 40 MB/s", three(func(c *Machines) { c.Nodes[0].MemoryBytesPerSec = 40e6 }), nodes{0}, nodes{0}, shuffle(1), 2000},
+		{
+			"from the memory of the own node: 80 MB at 40 MB/s", three(func(c *Machines) { c.Nodes[0].MemoryBytesPerSec = 40e6 }),
+			nodes{0},
+			nodes{0},
+			shuffle(1), 2000,
+		},
 		{"three quarters for one of the reduces: 60 MB at 20 MB/s", three(link(0, 80e6)), nodes{0}, nodes{1, 2}, shuffle(2, 3, 1), 3000},
 		{"all for one of the reduces", three(link(0, 80e6)), nodes{0}, nodes{1, 2}, shuffle(2, 0, 7), 4000},
 		{"nothing limits", slots(3, 4), nodes{0}, nodes{1}, shuffle(1), 0},
 	} {
-		c := &Config{Cluster: x.cluster, Source: &Jobs{List: []Job{x.job}}, Model: &placed{[2][]state.NodeID{x.maps, x.reduces}}, Actuator: Ideal, Costs: NoCosts(), NodeFetches: true}
+		c := &Config{
+			Cluster: x.cluster, Source: &Jobs{List: []Job{x.job}}, Model: &placed{[2][]state.NodeID{x.maps, x.reduces}}, Actuator: Ideal,
+			Costs: NoCosts(), NodeFetches: true,
+		}
 		if x.want < 0 {
 			c.Costs.Fetchers, x.want = 1, -x.want
 		}
@@ -107,7 +115,8 @@ func TestNodeFetchesByHand(t *testing.T) {
 // Shares count on clusters of racks, too: 60 MB at 20 MB/s over the own link.
 func TestSharesFromRacks(t *testing.T) {
 	r := must(Run(&Config{
-		Cluster: three(nil), Source: &Jobs{List: []Job{shuffle(2, 3, 1)}}, Model: &placed{[2][]state.NodeID{{0}, {1, 2}}}, Actuator: Ideal, Costs: NoCosts(),
+		Cluster: three(nil), Source: &Jobs{List: []Job{shuffle(2, 3, 1)}}, Model: &placed{[2][]state.NodeID{{0}, {1, 2}}}, Actuator: Ideal,
+		Costs: NoCosts(),
 	}))
 	if got := r.MakespanMs - 1500; got < 3000 || got > 3008 {
 		t.Errorf("the fetch takes %d ms, want 3000", got)
@@ -129,7 +138,8 @@ func TestNodeFetchOfLostNode(t *testing.T) {
 			faults = append(faults, Fault{AtMs: 4000, What: NodeUp, Node: 0})
 		}
 		r := must(Run(&Config{
-			Cluster: c, Source: &Jobs{List: []Job{j}}, Model: &placed{[2][]state.NodeID{{0}, {1}}}, Actuator: Ideal, Costs: costs, NodeFetches: true, Faults: faults,
+			Cluster: c, Source: &Jobs{List: []Job{j}}, Model: &placed{[2][]state.NodeID{{0}, {1}}}, Actuator: Ideal, Costs: costs, NodeFetches: true,
+			Faults: faults,
 		}))
 		if want := int64(4000 + 1000 + 6000 + 500); r.MakespanMs < want || r.MakespanMs > want+1010 { // up to a second for the master's next look
 			t.Errorf("returns %t: the job ends at %d ms, want %d", returns, r.MakespanMs, want)
@@ -179,10 +189,23 @@ func TestNodeFetchesConserve(t *testing.T) {
 
 func TestRefusedFetches(t *testing.T) {
 	for want, change := range map[string]func(*Config, *Job){
-		"fetches from nodes: the cluster has 65 nodes, at most 64 are possible; have reduces fetch from racks":                                                                    func(c *Config, _ *Job) { c.Cluster = slots(65, 1) },
-		`submit job "a": shares of map output are given for 1 reduces, and it has 2`:                                                                                              func(_ *Config, j *Job) { j.ReduceShares = []int64{1} },
-		`submit job "a": all reduces' shares of map output are 0; leave them out to divide evenly`:                                                                                func(_ *Config, j *Job) { j.ReduceShares = []int64{0, 0} },
-		fmt.Sprintf(`submit job "a": the share of map output of reduce 1 is %d: it must be 0 or more, and all together at most %d`, int64(math.MaxInt64), int64(state.MaxShares)): func(_ *Config, j *Job) { j.ReduceShares = []int64{1, math.MaxInt64} },
+		"fetches from nodes: the cluster has 65 nodes, at most 64 are possible; have reduces fetch from racks": func(c *Config,
+			_ *Job,
+		) {
+			c.Cluster = slots(65, 1)
+		},
+		`submit job "a": shares of map output are given for 1 reduces, and it has 2`: func(_ *Config,
+			j *Job,
+		) {
+			j.ReduceShares = []int64{1}
+		},
+		`submit job "a": all reduces' shares of map output are 0; leave them out to divide evenly`: func(_ *Config,
+			j *Job,
+		) {
+			j.ReduceShares = []int64{0, 0}
+		},
+		fmt.Sprintf(`submit job "a": the share of map output of reduce 1 is %d: it must be 0 or more, and all together at most %d`,
+			int64(math.MaxInt64), int64(state.MaxShares)): func(_ *Config, j *Job) { j.ReduceShares = []int64{1, math.MaxInt64} },
 	} {
 		c, j := &Config{Cluster: slots(2, 2), Costs: NoCosts(), NodeFetches: true}, shuffle(2)
 		change(c, &j)
@@ -210,7 +233,8 @@ func randomShuffle(seed uint64) *Config {
 	}
 	source := &Jobs{}
 	for i := range 1 + below(4, 4) {
-		j := simpleJob(fmt.Sprint("job", i), i*5000, int32(4+below(5, 40)), int32(1+below(6, 8)), Work{ComputeMs: 4000, SpreadPercent: 50, OutputBytes: 10e6 + 1e6*below(7, 90)})
+		j := simpleJob(fmt.Sprint("job", i), i*5000, int32(4+below(5, 40)), int32(1+below(6, 8)),
+			Work{ComputeMs: 4000, SpreadPercent: 50, OutputBytes: 10e6 + 1e6*below(7, 90)})
 		j.ReduceWork, j.SlowStart = []Work{{ComputeMs: 2000}}, 0.3
 		source.List = append(source.List, j)
 	}

@@ -90,7 +90,10 @@ func TestDistances(t *testing.T) {
 		hosts []state.NodeID
 		want  state.Level
 	}{
-		{0, []state.NodeID{3, 0}, state.LevelNode}, {0, []state.NodeID{3, 1}, state.LevelRack}, {0, []state.NodeID{2, 3}, state.LevelOff}, {0, nil, state.LevelOff},
+		{0, []state.NodeID{3, 0}, state.LevelNode},
+		{0, []state.NodeID{3, 1}, state.LevelRack},
+		{0, []state.NodeID{2, 3}, state.LevelOff},
+		{0, nil, state.LevelOff},
 	} {
 		if got := x.level(c.hosts, c.n); got != c.want {
 			t.Errorf("node %d is at level %v of %v, want %v", c.n, got, c.hosts, c.want)

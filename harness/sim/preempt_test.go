@@ -41,22 +41,29 @@ func TestPreemption(t *testing.T) {
 		"a higher priority":             {byPriority, "27:1 45:4 63:4 ", "a@a"},
 		"all but the ApplicationMaster": {byPriority + p + "intra-queue-preemption.max-allowable-limit=2", "27:1 45:38 ", "a@a"},
 		"a higher priority, all at its user's limit": {within, "", "a@a"},
-		"another user":               {within + "minimum-user-limit-percent=50", "27:1 45:4 63:4 ", "b@a"},
-		"another user, all of his":   {within + "minimum-user-limit-percent=50\n" + p + "intra-queue-preemption.max-allowable-limit=2", "27:1 45:17 ", "b@a"},
-		"below the threshold":        {byPriority + p + "intra-queue-preemption.minimum-threshold=2.1", "", "a@a"},
-		"at the threshold":           {byPriority + p + "intra-queue-preemption.minimum-threshold=2", "27:1 45:4 63:4 ", "a@a"},
-		"not within this queue":      {byPriority + "root.a.intra-queue-preemption.disable_preemption=true", "", "a@a"},
-		"neither within":             {byPriority + "root.a.disable_preemption=true", "", "a@a"},
-		"both":                       {byPriority, "27:2 45:19 63:4 ", "a@a b@b"},
-		"both in a round":            {byPriority + p + "intra-queue-preemption.max-allowable-limit=2", "27:2 45:20 63:17 ", "a@a b@b"},
-		"no more than a round takes": {byPriority + p + "intra-queue-preemption.max-allowable-limit=2\n" + p + "total_preemption_per_round=0.48", "27:2 45:19 63:18 ", "a@a b@b"},
+		"another user": {within + "minimum-user-limit-percent=50", "27:1 45:4 63:4 ", "b@a"},
+		"another user, all of his": {
+			within + "minimum-user-limit-percent=50\n" + p + "intra-queue-preemption.max-allowable-limit=2",
+			"27:1 45:17 ", "b@a",
+		},
+		"below the threshold":   {byPriority + p + "intra-queue-preemption.minimum-threshold=2.1", "", "a@a"},
+		"at the threshold":      {byPriority + p + "intra-queue-preemption.minimum-threshold=2", "27:1 45:4 63:4 ", "a@a"},
+		"not within this queue": {byPriority + "root.a.intra-queue-preemption.disable_preemption=true", "", "a@a"},
+		"neither within":        {byPriority + "root.a.disable_preemption=true", "", "a@a"},
+		"both":                  {byPriority, "27:2 45:19 63:4 ", "a@a b@b"},
+		"both in a round":       {byPriority + p + "intra-queue-preemption.max-allowable-limit=2", "27:2 45:20 63:17 ", "a@a b@b"},
+		"no more than a round takes": {
+			byPriority + p + "intra-queue-preemption.max-allowable-limit=2\n" + p + "total_preemption_per_round=0.48",
+			"27:2 45:19 63:18 ", "a@a b@b",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := must(sched.New("capacity", sched.Params{"queues": "root.queues=a,b\nroot.a.capacity=50\nroot.a.user-limit-factor=2\nroot.b.capacity=50\nnode-locality-delay=-1\n" +
 				"per-node-heartbeat.maximum-offswitch-assignments=9\nmaximum-am-resource-percent=1\n" + x.keys}))
 			c := &Config{Model: m, Costs: NoCosts(), MinAllocation: state.Resource{MemoryMB: 1024, VCores: 1}}
 			for i := range 10 {
-				c.Cluster.Nodes = append(c.Cluster.Nodes, Node{Name: fmt.Sprint("n", i), Rack: "r", Capacity: state.Resource{MemoryMB: 4096, VCores: 4}})
+				c.Cluster.Nodes = append(c.Cluster.Nodes,
+					Node{Name: fmt.Sprint("n", i), Rack: "r", Capacity: state.Resource{MemoryMB: 4096, VCores: 4}})
 			}
 			size := state.Resource{MemoryMB: 1024, VCores: 1}
 			job := func(of string, priority, ms int32, at int64) Job {
@@ -112,14 +119,16 @@ func TestPreemptionForEver(t *testing.T) {
 		"root.a.disable_preemption=true":     "",
 	} {
 		m := must(sched.New("capacity", sched.Params{"queues": "root.queues=a,b\nroot.a.capacity=50\nroot.a.user-limit-factor=2\nroot.b.capacity=50\nroot.b.user-limit-factor=2\n" +
-			"yarn.resourcemanager.scheduler.monitor.enable=true\n" + p + "natural_termination_factor=1\n" + p + "total_preemption_per_round=1\n" + keys}))
+			"yarn.resourcemanager.scheduler.monitor.enable=true\n" + p + "natural_termination_factor=1\n" + p + "total_preemption_per_round=1\n" +
+			keys}))
 		size := state.Resource{MemoryMB: 1024, VCores: 1}
 		c := &Config{Model: m, Costs: NoCosts(), MinAllocation: size}
 		c.Cluster.Nodes = []Node{{Name: "n", Rack: "r", Capacity: size}}
 		var list []Job
 		for _, queue := range []string{"a", "b"} {
 			list = append(list, Job{
-				JobSpec: state.JobSpec{Name: queue, User: queue, Queue: queue, Maps: 1, MapSize: size, ReduceSize: size}, MapWork: []Work{{FixedMs: 50_000}},
+				JobSpec: state.JobSpec{Name: queue, User: queue, Queue: queue, Maps: 1, MapSize: size, ReduceSize: size},
+				MapWork: []Work{{FixedMs: 50_000}},
 			})
 		}
 		c.Source = &Jobs{List: list}

@@ -133,7 +133,8 @@ func drawJobs(t *rapid.T, nodes int) []Job {
 		j := Job{SubmitMs: at, SlowStart: rapid.Float32Range(0, 1).Draw(t, "slow start")}
 		j.JobSpec = state.JobSpec{
 			Name: fmt.Sprint("job", i), Queue: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "queue"),
-			Maps: rapid.Int32Range(0, 25).Draw(t, "maps"), Reduces: rapid.SampledFrom([]int32{0, 0, 1, 2, 5, 20}).Draw(t, "reduces"), MapSize: size, ReduceSize: size,
+			Maps: rapid.Int32Range(0, 25).Draw(t, "maps"), Reduces: rapid.SampledFrom([]int32{0, 0, 1, 2, 5, 20}).Draw(t, "reduces"), MapSize: size,
+			ReduceSize: size,
 		}
 		if rapid.Bool().Draw(t, "am") {
 			j.AMSize = state.Resource{MemoryMB: 512, VCores: 0}
@@ -248,8 +249,10 @@ func TestConservation(t *testing.T) {
 		}
 		// Maps that are lost after their end are no success in the result, and were told as one.
 		got, want := told.Succeeded+told.Failed+told.Killed, again.Attempts.Succeeded+again.Attempts.Failed+again.Attempts.Killed
-		if told.Failed != again.Attempts.Failed || got != want || len(c.Faults) == 0 && (told.Killed != again.Attempts.Killed || read != 0 || fetched != again.Bytes.Shuffled) {
-			t.Fatalf("told of %+v, of %d bytes read too many, and %d fetched; the result is %+v, %d", told, read, fetched, again.Attempts, again.Bytes.Shuffled)
+		if told.Failed != again.Attempts.Failed || got != want || len(c.Faults) == 0 &&
+			(told.Killed != again.Attempts.Killed || read != 0 || fetched != again.Bytes.Shuffled) {
+			t.Fatalf("told of %+v, of %d bytes read too many, and %d fetched; the result is %+v, %d", told, read, fetched, again.Attempts,
+				again.Bytes.Shuffled)
 		}
 	})
 }
@@ -388,7 +391,8 @@ func TestSetListed(t *testing.T) {
 		if j.Reduces == 0 {
 			return
 		}
-		if ms, least := int64(j.ReduceWork[0].ComputeMs), x.ShuffleBytes/int64(j.Reduces)*1000/r.ShuffleRate; network == (ms >= r.StartMs+least) && least > 0 && x.OutputBytes == 0 {
+		if ms, least := int64(j.ReduceWork[0].ComputeMs),
+			x.ShuffleBytes/int64(j.Reduces)*1000/r.ShuffleRate; network == (ms >= r.StartMs+least) && least > 0 && x.OutputBytes == 0 {
 			t.Fatalf("reduces take %d ms, with a network: %v", ms, network)
 		}
 	})

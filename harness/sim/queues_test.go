@@ -23,7 +23,8 @@ func labelledJobs(t *testing.T, gpus int, file string, jobs ...string) (ends []i
 	t.Helper()
 	digest := uint64(0)
 	for again := range 2 {
-		m := must(sched.New("capacity", sched.Params{"queues": file + "\nnode-locality-delay=-1\nper-node-heartbeat.maximum-offswitch-assignments=9"}))
+		m := must(sched.New("capacity", sched.Params{"queues": file +
+			"\nnode-locality-delay=-1\nper-node-heartbeat.maximum-offswitch-assignments=9"}))
 		c := &Config{Model: m, Costs: NoCosts(), MinAllocation: state.Resource{MemoryMB: 1024, VCores: 1}}
 		for i := range 10 {
 			c.Cluster.Nodes = append(c.Cluster.Nodes, Node{Name: fmt.Sprint("n", i), Rack: "r", Capacity: state.Resource{MemoryMB: 4096, VCores: 4}})
@@ -64,16 +65,28 @@ func TestQueueLimits(t *testing.T) {
 		jobs []string
 		ends string
 	}{
-		"room for all":                      {oneQueue + "maximum-am-resource-percent=0.5", []string{"u@a", "u@a", "u@a", "u@a"}, "[10 10 10 10]"},
-		"a tenth for masters: four":         {oneQueue, []string{"u@a", "u@a", "u@a", "u@a", "u@a", "u@a"}, "[10 10 10 10 20 20]"},
-		"masters of one user: two":          {oneQueue + "root.a.minimum-user-limit-percent=50\nroot.a.user-limit-factor=1", []string{"u@a", "v@a", "u@a", "u@a", "v@a"}, "[10 10 10 20 10]"},
+		"room for all": {
+			oneQueue + "maximum-am-resource-percent=0.5",
+			[]string{"u@a", "u@a", "u@a", "u@a"},
+			"[10 10 10 10]",
+		},
+		"a tenth for masters: four": {oneQueue, []string{"u@a", "u@a", "u@a", "u@a", "u@a", "u@a"}, "[10 10 10 10 20 20]"},
+		"masters of one user: two": {
+			oneQueue + "root.a.minimum-user-limit-percent=50\nroot.a.user-limit-factor=1",
+			[]string{"u@a", "v@a", "u@a", "u@a", "v@a"},
+			"[10 10 10 20 10]",
+		},
 		"a maximum of ten":                  {"root.queues=a,b\nroot.a.capacity=25\nroot.a.maximum-capacity=25\nroot.b.capacity=75\nmaximum-am-resource-percent=1", []string{"u@a", "u@a", "u@root.a", "u@b"}, "[10 20 20 10]"},
 		"what b leaves":                     {"root.queues=a,b\nroot.a.capacity=25\nroot.a.user-limit-factor=4\nroot.b.capacity=75\nmaximum-am-resource-percent=1", []string{"u@a", "u@a", "u@a", "u@a"}, "[10 10 10 10]"},
 		"two run at a time":                 {oneQueue + "root.a.max-parallel-apps=2", []string{"u@a", "u@a", "u@a"}, "[10 10 20]"},
 		"one of each user at a time":        {oneQueue + "user.max-parallel-apps=1", []string{"u@a", "u@a", "v@a"}, "[10 20 10]"},
 		"what is left of three levels":      {"root.queues=a\nroot.a.capacity=100\nroot.a.queues=x,y\nroot.a.x.capacity=1w\nroot.a.y.capacity=1w\nroot.a.x.user-limit-factor=2\nmaximum-am-resource-percent=1", []string{"u@x", "u@x", "u@x", "u@x", "u@x"}, "[10 10 10 10 10]"},
 		"masters rounded up to two of five": {"root.queues=a,b\nroot.a.capacity=[memory=5120,vcores=5]\nroot.a.maximum-capacity=[memory=5120,vcores=5]\nroot.b.capacity=[memory=1024,vcores=1]\nmaximum-am-resource-percent=0.3", []string{"u@a", "u@a"}, "[20 30]"},
-		"an idle user's share is there":     {oneQueue + "root.a.minimum-user-limit-percent=25\nmaximum-am-resource-percent=0.5", []string{"u@a", "u@a", "u@a", "u@a", "u@a", "u@a", "u@a", "u@a"}, "[10 10 10 10 10 10 10 10]"},
+		"an idle user's share is there": {
+			oneQueue + "root.a.minimum-user-limit-percent=25\nmaximum-am-resource-percent=0.5",
+			[]string{"u@a", "u@a", "u@a", "u@a", "u@a", "u@a", "u@a", "u@a"},
+			"[10 10 10 10 10 10 10 10]",
+		},
 	} {
 		if ends, refused := queueJobs(t, x.file, x.jobs...); fmt.Sprint(ends) != x.ends || strings.Join(refused, "") != "" {
 			t.Errorf("%s: jobs end at %v s %q, want %s", name, ends, refused, x.ends)
@@ -133,7 +146,16 @@ func TestNodeIsReserved(t *testing.T) {
 		m := must(sched.New("capacity", sched.Params{"queues": file + more}))
 		small := Job{
 			JobSpec: state.JobSpec{Name: "small", Queue: "a", Maps: 8, MapSize: state.Resource{MemoryMB: 1024, VCores: 1}},
-			MapWork: []Work{{FixedMs: 10_000}, {FixedMs: 11_000}, {FixedMs: 12_000}, {FixedMs: 13_000}, {FixedMs: 10_000}, {FixedMs: 11_000}, {FixedMs: 12_000}, {FixedMs: 13_000}},
+			MapWork: []Work{
+				{FixedMs: 10_000},
+				{FixedMs: 11_000},
+				{FixedMs: 12_000},
+				{FixedMs: 13_000},
+				{FixedMs: 10_000},
+				{FixedMs: 11_000},
+				{FixedMs: 12_000},
+				{FixedMs: 13_000},
+			},
 		}
 		large := Job{
 			JobSpec: state.JobSpec{Name: "large", Queue: "a", Maps: 1, MapSize: state.Resource{MemoryMB: 3072, VCores: 1}},
@@ -156,7 +178,8 @@ func TestNodeIsReserved(t *testing.T) {
 func TestSurplus(t *testing.T) {
 	m := must(sched.New("capacity", sched.Params{"queues": oneQueue}))
 	a := Job{
-		JobSpec: state.JobSpec{Name: "a", Queue: "a", Maps: 3, MapSize: state.Resource{MemoryMB: 1024, VCores: 1}}, MapWork: []Work{{FixedMs: 60_000}},
+		JobSpec: state.JobSpec{Name: "a", Queue: "a", Maps: 3, MapSize: state.Resource{MemoryMB: 1024, VCores: 1}},
+		MapWork: []Work{{FixedMs: 60_000}},
 	}
 	b := a
 	b.Name, b.Maps = "b", 1

@@ -33,10 +33,16 @@ var hostile = []struct {
 	{"a time of labels below 0", func(c *Config, _ *Job) { c.Actuator, c.Costs.LabelMs = Labels, []int32{-5, 20} }, "LabelMs"},
 	{"a fault before the run", func(c *Config, _ *Job) { c.Faults = []Fault{{AtMs: -1}} }, "fault 0: its time, -1 ms, is negative"},
 	{"a fault too late", func(c *Config, _ *Job) { c.Faults = []Fault{{AtMs: math.MaxInt64}} }, "latest possible"},
-	{"faults out of order", func(c *Config, _ *Job) { c.Faults = []Fault{{AtMs: 5}, {AtMs: 4}} }, "fault 1: its time, 4 ms, is before that of fault 0, 5 ms"},
+	{
+		"faults out of order", func(c *Config, _ *Job) { c.Faults = []Fault{{AtMs: 5}, {AtMs: 4}} },
+		"fault 1: its time, 4 ms, is before that of fault 0, 5 ms",
+	},
 	{"a fault of no node", func(c *Config, _ *Job) { c.Faults = []Fault{{What: NodeDown, Node: 2}} }, "nodes 0 to 1"},
 	{"a heartbeat of no node", func(c *Config, _ *Job) { c.Opportunities = []Opportunity{{Node: -1}} }, "opportunity 0: node -1"},
-	{"heartbeats out of order", func(c *Config, _ *Job) { c.Opportunities = []Opportunity{{AtMs: 7}, {AtMs: 3}} }, "opportunity 1: its time, 3 ms"},
+	{
+		"heartbeats out of order", func(c *Config, _ *Job) { c.Opportunities = []Opportunity{{AtMs: 7}, {AtMs: 3}} },
+		"opportunity 1: its time, 3 ms",
+	},
 	{"no heartbeat that is left", func(c *Config, _ *Job) { c.Opportunities = []Opportunity{} }, "job \"a\" is stuck: of its 2 maps 2 wait"},
 	{"a submission before the run", func(_ *Config, j *Job) { j.SubmitMs = -1 }, "submitted at -1 ms"},
 	{"work of no task", func(_ *Config, j *Job) { j.MapWork = nil }, "work is given for 0 maps"},

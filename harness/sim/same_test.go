@@ -38,7 +38,10 @@ func scenario(t testing.TB, model string, a Actuator, seed uint64) *Config {
 	for i := range uint64(25) {
 		k := key.At(i)
 		maps := int32(1 + k.At(0).Below(60))
-		j := simpleJob(fmt.Sprintf("job_%04d", i), int64(i)*4000, maps, maps/8, Work{InputBytes: 64 << 20, OutputBytes: 20 << 20, ComputeMs: 6000, SpreadPercent: 40})
+		j := simpleJob(fmt.Sprintf("job_%04d", i), int64(i)*4000, maps, maps/8, Work{
+			InputBytes: 64 << 20, OutputBytes: 20 << 20, ComputeMs: 6000,
+			SpreadPercent: 40,
+		})
 		j.Queue, j.SlowStart = []string{"a", "b"}[i%2], 0.3
 		j.ReduceWork = []Work{{OutputBytes: 64 << 20, ComputeMs: 3000}}
 		j.AMSize = state.Resource{MemoryMB: 512}
@@ -195,7 +198,8 @@ func TestOpportunities(t *testing.T) {
 		}
 		again := must(Run(c))
 		if r.Digest != again.Digest || strings.Join(want, "\n") != strings.Join(decisions, "\n") {
-			t.Errorf("actuator %d: %d decisions, digest %v; fed with the heartbeats %d, %v", actuator, len(want), r.Digest, len(decisions), again.Digest)
+			t.Errorf("actuator %d: %d decisions, digest %v; fed with the heartbeats %d, %v", actuator, len(want), r.Digest, len(decisions),
+				again.Digest)
 		}
 	}
 }

@@ -19,7 +19,9 @@ import (
 // has, which jobs run on it and what goes wrong, and then what happens when. To write
 // the results anew: go test ./harness/sim -run TestScenarios -rewrite.
 //
-//	cluster [speculation=hadoop|late] [fetches=nodes] [actuator=native|labels] [costs=default] [model=NAME] [amBeat=TIME] [expiry=TIME] [share=SHARE] [label=TIME]
+// cluster [speculation=hadoop|late] [fetches=nodes] [actuator=native|labels] [costs=default] [model=NAME] [amBeat=TIME]
+// [expiry=TIME] [share=SHARE] [label=TIME]
+//
 //	NODE [rack=r0] [slots=1] [speed=1] [cores=0] [disk=0] [link=0] [memory=0] [cache=0]    rates in MB/s, sizes in MB
 //
 //	job NAME [at=TIME] [slowstart=1] [asks=(TIME,...)] [master=MB] [masterstart=TIME] [priority=N] [queue=NAME] [after=JOB]
@@ -211,7 +213,10 @@ func (s *story) cluster(t testing.TB, w *words, lines []string) {
 			return
 		}
 		mb := func(name string) int64 { return int64(v.number(v.take(name), 0) * 1e6) }
-		n := Node{Name: plain[0], Rack: v.take("rack"), Capacity: slot.Times(int32(v.number(v.take("slots"), 1))), Speed: v.number(v.take("speed"), 0), Cores: v.number(v.take("cores"), 0)}
+		n := Node{
+			Name: plain[0], Rack: v.take("rack"), Capacity: slot.Times(int32(v.number(v.take("slots"), 1))),
+			Speed: v.number(v.take("speed"), 0), Cores: v.number(v.take("cores"), 0),
+		}
 		n.DiskBytesPerSec, n.LinkBytesPerSec, n.MemoryBytesPerSec, n.CacheBytes = mb("disk"), mb("link"), mb("memory"), mb("cache")
 		if n.Rack == "" {
 			n.Rack = "r0"
@@ -228,7 +233,10 @@ func (s *story) cluster(t testing.TB, w *words, lines []string) {
 var slot = state.Resource{MemoryMB: 1024, VCores: 1}
 
 func (s *story) job(name string, w *words, lines []string) {
-	j := Job{SubmitMs: w.ms(w.take("at")), SlowStart: float32(w.number(w.take("slowstart"), 1)), After: traces.JobID(w.take("after")), AMStartMs: int32(w.ms(w.take("masterstart")))}
+	j := Job{
+		SubmitMs: w.ms(w.take("at")), SlowStart: float32(w.number(w.take("slowstart"), 1)), After: traces.JobID(w.take("after")),
+		AMStartMs: int32(w.ms(w.take("masterstart"))),
+	}
 	j.JobSpec = state.JobSpec{Name: name, Queue: "default", MapSize: slot, ReduceSize: slot, Priority: int32(w.number(w.take("priority"), 0))}
 	if x := w.take("queue"); x != "" {
 		j.Queue = x
@@ -268,7 +276,8 @@ func (s *story) tasks(j *Job, v *words, plain []string) {
 		return
 	}
 	work := Work{
-		ComputeMs: int32(v.ms(v.take("compute"))), InputBytes: int64(v.number(v.take("in"), 0) * 1e6), OutputBytes: int64(v.number(v.take("out"), 0) * 1e6),
+		ComputeMs: int32(v.ms(v.take("compute"))), InputBytes: int64(v.number(v.take("in"), 0) * 1e6),
+		OutputBytes: int64(v.number(v.take("out"), 0) * 1e6),
 	}
 	if len(plain) == 2 {
 		work.FixedMs = int32(v.ms(plain[1]))
@@ -339,7 +348,8 @@ func (s *story) fault(w *words, plain []string) {
 	case "slow":
 		f.What, f.Speed = NodeSlow, last
 	case "slots":
-		s.config.Capacity.Changes = append(s.config.Capacity.Changes, state.CapacityChange{AtMs: f.AtMs, Node: plain[1], Left: slot.Times(int32(last))})
+		s.config.Capacity.Changes = append(s.config.Capacity.Changes,
+			state.CapacityChange{AtMs: f.AtMs, Node: plain[1], Left: slot.Times(int32(last))})
 		return
 	default:
 		w.fail("%q: want lost, back, slow or slots", plain[2])
@@ -366,7 +376,8 @@ func (s *story) run(w *words) {
 		read += bytes
 	}
 	if r.Bytes != (Bytes{}) {
-		s.out = append(s.out, fmt.Sprintf("read %g MB, fetched %g MB, wrote %g MB", float64(read)/1e6, float64(r.Bytes.Shuffled)/1e6, float64(r.Bytes.Written)/1e6))
+		s.out = append(s.out, fmt.Sprintf("read %g MB, fetched %g MB, wrote %g MB", float64(read)/1e6, float64(r.Bytes.Shuffled)/1e6,
+			float64(r.Bytes.Written)/1e6))
 	}
 }
 

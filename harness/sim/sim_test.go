@@ -62,7 +62,10 @@ func TestSlotsLimitTasks(t *testing.T) {
 	}{{0, 0, 2000}, {2, 1, 4000}, {4, 1, 3000}, {1, 2, 5000}} {
 		for a := Native; a <= Ideal; a++ {
 			source := &Jobs{List: []Job{simpleJob("a", 0, 4, 2, Work{FixedMs: 1000})}}
-			r := must(Run(&Config{Cluster: slots(1, 4), Source: source, Model: newModel(t, "fifo"), Actuator: a, Costs: NoCosts(), MapSlots: c.maps, ReduceSlots: c.reduces}))
+			r := must(Run(&Config{
+				Cluster: slots(1, 4), Source: source, Model: newModel(t, "fifo"), Actuator: a, Costs: NoCosts(), MapSlots: c.maps,
+				ReduceSlots: c.reduces,
+			}))
 			if got := r.Jobs[0].EndMs; got < c.wantMs || got > c.wantMs+20 {
 				t.Errorf("%d map slots and %d reduce slots, actuator %d: the job ended at %d ms, want %d", c.maps, c.reduces, a, got, c.wantMs)
 			}
@@ -116,7 +119,8 @@ func TestCachedOnly(t *testing.T) {
 			return l[state.LevelCache]
 		}
 		if before, after := cached(AsSubmitted), cached(CachedOnly); after < maps/2-4 || after <= before {
-			t.Errorf("actuator %d: %d maps are cache-local with splits as submitted, %d with cached copies only, of %d that could be", actuator, before, after, maps/2)
+			t.Errorf("actuator %d: %d maps are cache-local with splits as submitted, %d with cached copies only, of %d that could be", actuator,
+				before, after, maps/2)
 		}
 	}
 }
@@ -173,8 +177,16 @@ func TestFree(t *testing.T) {
 		{"it is part of the launch", 1, 0, []Job{simpleJob("a", 0, 3, 0, Work{FixedMs: 1000})}, []int64{100, 1200, 2300}},
 		{"in turn", 1, 500, []Job{simpleJob("a", 0, 3, 0, Work{FixedMs: 1000})}, []int64{100, 1700, 3300}},
 		{"beside each other", 3, 500, []Job{simpleJob("a", 0, 3, 0, Work{FixedMs: 1000})}, []int64{100, 100, 100}},
-		{"while it is freed", 1, 500, []Job{simpleJob("a", 0, 1, 0, Work{FixedMs: 1000}), simpleJob("b", 1300, 1, 0, Work{FixedMs: 1000})}, []int64{100, 1700}},
-		{"after it was freed", 1, 500, []Job{simpleJob("a", 0, 1, 0, Work{FixedMs: 1000}), simpleJob("b", 5000, 1, 0, Work{FixedMs: 1000})}, []int64{100, 5100}},
+		{
+			"while it is freed", 1, 500,
+			[]Job{simpleJob("a", 0, 1, 0, Work{FixedMs: 1000}), simpleJob("b", 1300, 1, 0, Work{FixedMs: 1000})},
+			[]int64{100, 1700},
+		},
+		{
+			"after it was freed", 1, 500,
+			[]Job{simpleJob("a", 0, 1, 0, Work{FixedMs: 1000}), simpleJob("b", 5000, 1, 0, Work{FixedMs: 1000})},
+			[]int64{100, 5100},
+		},
 	} {
 		costs := NoCosts()
 		costs.LaunchMs, costs.FreeMs = 100, c.freeMs

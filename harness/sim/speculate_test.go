@@ -45,7 +45,10 @@ func TestMoments(t *testing.T) {
 // An attempt of which no end is known makes progress from 0 to 1, and never goes back.
 func TestProgressGrows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		c := &Config{Speculation: HadoopSpeculation, Cluster: slots(2, 4), Costs: Costs{LaunchMs: 50, TaskStartMs: 200, CommitMs: 100, Fetchers: 5}}
+		c := &Config{
+			Speculation: HadoopSpeculation, Cluster: slots(2, 4),
+			Costs: Costs{LaunchMs: 50, TaskStartMs: 200, CommitMs: 100, Fetchers: 5},
+		}
 		if rapid.Bool().Draw(t, "disk") {
 			c.Cluster.Nodes[0].DiskBytesPerSec = 20e6
 		}
@@ -53,7 +56,10 @@ func TestProgressGrows(t *testing.T) {
 			c.Cluster.Nodes[0].Cores = 1
 		}
 		at := attemptsOf(t, c)
-		j := simpleJob("a", 0, 3, 1, Work{ComputeMs: rapid.Int32Range(0, 5000).Draw(t, "compute"), InputBytes: rapid.Int64Range(0, 1e8).Draw(t, "in"), OutputBytes: 1e7})
+		j := simpleJob("a", 0, 3, 1, Work{
+			ComputeMs:  rapid.Int32Range(0, 5000).Draw(t, "compute"),
+			InputBytes: rapid.Int64Range(0, 1e8).Draw(t, "in"), OutputBytes: 1e7,
+		})
 		j.ReduceWork = []Work{{ComputeMs: 2000, OutputBytes: 1e7}}
 		for range 3 {
 			j.Replicas.Add(0)
@@ -127,7 +133,8 @@ func runningMaps(t tester, sp *speculation, ms []int32, passed int64) int32 {
 // that has run for less than the mean and a deviation.
 func TestSlowHadoop(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		any, few := rapid.Int32Range(1000, 40_000), rapid.SampledFrom([]int32{1000, 20_000, 20_000, 40_000}) // of few, the mean and a deviation may be above all
+		// of few, the mean and a deviation may be above all
+		any, few := rapid.Int32Range(1000, 40_000), rapid.SampledFrom([]int32{1000, 20_000, 20_000, 40_000})
 		ms := rapid.SliceOfN(rapid.OneOf(any, few), 1, 30).Draw(t, "times")
 		passed := rapid.OneOf(rapid.Int64Range(1, 40_000), rapid.Just[int64](20_500)).Draw(t, "passed")
 		sp := speculationOf(t, &Config{Cluster: slots(10, 4), Costs: NoCosts(), Speculation: HadoopSpeculation})
@@ -140,7 +147,8 @@ func TestSlowHadoop(t *testing.T) {
 		}
 		want, most := state.TaskID(state.None), 0.0
 		for m, x := range ms {
-			if saves := float64(int64(x)-passed) - took.mean; took.n*20 >= float64(len(ms)) && took.n > 0 && float64(passed) >= took.mean+took.deviation()+1e-6 && saves > most+1e-6 {
+			if saves := float64(int64(x)-passed) - took.mean; took.n*20 >= float64(len(ms)) && took.n > 0 &&
+				float64(passed) >= took.mean+took.deviation()+1e-6 && saves > most+1e-6 {
 				want, most = state.TaskID(m), saves
 			}
 		}
@@ -203,9 +211,11 @@ func TestPlaceSpeculative(t *testing.T) {
 	sp.state.Hold(1, sp.jobs.list[slot].id, sp.jobs.list[slot].size[state.Map])
 	sp.place(1)
 	if len(sp.wanted) != 1 || sp.wanted[0].attempt != 2 || sp.r.Attempts.Speculative != 2 || sp.jobs.list[slot].speculative != 2 {
-		t.Fatalf("%v wait, %+v, %d of the job; want that for the third map, since node 1 has room for one", sp.wanted, sp.r.Attempts, sp.jobs.list[slot].speculative)
+		t.Fatalf("%v wait, %+v, %d of the job; want that for the third map, since node 1 has room for one", sp.wanted, sp.r.Attempts,
+			sp.jobs.list[slot].speculative)
 	}
-	if a := &sp.attempts.list[sp.attempts.rest[0].other]; a.marks != speculative|doubled || a.node != 1 || sp.attempts.rest[sp.attempts.rest[0].other].other != 0 || a.number != 1 {
+	if a := &sp.attempts.list[sp.attempts.rest[0].other]; a.marks != speculative|doubled || a.node != 1 ||
+		sp.attempts.rest[sp.attempts.rest[0].other].other != 0 || a.number != 1 {
 		t.Errorf("%+v", *a)
 	}
 	sp.attempts.kill(2, "", true)
@@ -237,7 +247,8 @@ func TestScans(t *testing.T) {
 		}
 	}
 	scan(20_000)
-	if len(scans) < 3 || scans[0] != 1000 || scans[len(scans)-1]-scans[len(scans)-2] != 1000 && scans[len(scans)-1]-scans[len(scans)-2] != foundMs {
+	if len(scans) < 3 || scans[0] != 1000 || scans[len(scans)-1]-scans[len(scans)-2] != 1000 &&
+		scans[len(scans)-1]-scans[len(scans)-2] != foundMs {
 		t.Fatalf("scans at %v", scans)
 	}
 	if len(sp.wanted) != 1 || sp.attempts.list[sp.wanted[0].attempt].task != 10 {

@@ -122,11 +122,14 @@ func TestPlansMoveMaps(t *testing.T) {
 		}
 		for i, e := range plan {
 			m := state.TaskID(i)
-			if x.MapWork[i].InputBytes != int64(e.Split) || x.Blocks[i] != traces.Block(100+e.Split) || before.MapWork[i].InputBytes != int64(i) || before.Blocks[i] != traces.Block(100+i) {
+			if x.MapWork[i].InputBytes != int64(e.Split) || x.Blocks[i] != traces.Block(100+e.Split) || before.MapWork[i].InputBytes != int64(i) ||
+				before.Blocks[i] != traces.Block(100+i) {
 				t.Fatalf("map %d is split %v of block %v, want split %d", i, x.MapWork[i], x.Blocks[i], e.Split)
 			}
-			if at := s.View().Replicas(id, m); !slices.Equal(at, of(&before.Replicas, int32(e.Split))) || !slices.Equal(s.View().SplitHosts(id, m), []state.NodeID{e.Node}) {
-				t.Fatalf("map %d reads from %v by its split on %v; split %d is on %v, and planned for %d", i, at, s.View().SplitHosts(id, m), e.Split, of(&before.Replicas, int32(e.Split)), e.Node)
+			if at := s.View().Replicas(id, m); !slices.Equal(at, of(&before.Replicas, int32(e.Split))) ||
+				!slices.Equal(s.View().SplitHosts(id, m), []state.NodeID{e.Node}) {
+				t.Fatalf("map %d reads from %v by its split on %v; split %d is on %v, and planned for %d", i, at, s.View().SplitHosts(id, m), e.Split,
+					of(&before.Replicas, int32(e.Split)), e.Node)
 			}
 		}
 	})

@@ -57,7 +57,8 @@ func TestSpread(t *testing.T) {
 		t.Error("two seeds have the same times")
 	}
 	different := slices.Compact(slices.Sorted(maps.Values(first)))
-	if least, most := different[0], different[len(different)-1]; len(different) < 50 || least < 5e9 || least > 7e9 || most < 16e9 || most > 20e9 {
+	if least, most := different[0], different[len(different)-1]; len(different) < 50 || least < 5e9 || least > 7e9 || most < 16e9 ||
+		most > 20e9 {
 		t.Errorf("%d different times from %v to %v ns, want about 60, from 5 to 20 s", len(different), least, most)
 	}
 	again, equal := 0, 0
@@ -88,7 +89,8 @@ func TestShuffled(t *testing.T) {
 		costs.AsyncMs = 5
 		on := ""
 		c := &Config{
-			Cluster: slots(8, 1), Source: &Jobs{List: []Job{simpleJob("a", 0, 1, 0, Work{FixedMs: 1000})}}, Costs: costs, Seed: seed, Shuffled: shuffled,
+			Cluster: slots(8, 1), Source: &Jobs{List: []Job{simpleJob("a", 0, 1, 0, Work{FixedMs: 1000})}}, Costs: costs, Seed: seed,
+			Shuffled: shuffled,
 			Record: func(e traces.Event) {
 				if e, ok := e.(*traces.AttemptStarted); ok {
 					on = string(e.Node)

@@ -218,7 +218,8 @@ func TestEndedJob(t *testing.T) {
 	look := func(task TaskID) {
 		t.Helper()
 		bound, branch := v.WouldBind(id, 0)
-		if level := v.Level(id, task, 0); level != LevelOff || len(v.Replicas(id, task))+len(v.SplitHosts(id, task))+len(v.CachedOn(id, task, nil)) > 0 || bound != None || branch != BindNone {
+		if level := v.Level(id, task, 0); level != LevelOff ||
+			len(v.Replicas(id, task))+len(v.SplitHosts(id, task))+len(v.CachedOn(id, task, nil)) > 0 || bound != None || branch != BindNone {
 			t.Errorf("task %d is %v to its data, on %v; %d would be bound by %v", task, level, v.Replicas(id, task), bound, branch)
 		}
 	}

@@ -435,7 +435,8 @@ func (w *twins) compare(t *rapid.T) {
 		if got, want := v.Free(n), w.p.free(n); got != want {
 			t.Fatalf("free on node %d: %v, want %v", n, got, want)
 		}
-		if got, want := v.HasRoom(n), w.p.up[n] && w.p.free(n).Holds(Resource{1, 1}) && (w.p.hasSlot(n, Map) || w.p.hasSlot(n, Reduce)); got != want {
+		if got, want := v.HasRoom(n), w.p.up[n] && w.p.free(n).Holds(Resource{1, 1}) &&
+			(w.p.hasSlot(n, Map) || w.p.hasSlot(n, Reduce)); got != want {
 			t.Fatalf("room on node %d: %v, want %v", n, got, want)
 		}
 		for _, k := range []Kind{Map, Reduce} {

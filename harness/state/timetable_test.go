@@ -13,7 +13,10 @@ import (
 func loaded() *Timetable {
 	half := Resource{MemoryMB: 50, VCores: 5}
 	return &Timetable{FromMs: 3000, EveryMs: 60_000, Changes: []CapacityChange{
-		{AtMs: 0, Node: "n0", Left: fullNode}, {AtMs: 10_000, Node: "n0", Left: half}, {AtMs: 10_000, Node: "n1", Left: half}, {AtMs: 20_000, Node: "n1"},
+		{AtMs: 0, Node: "n0", Left: fullNode},
+		{AtMs: 10_000, Node: "n0", Left: half},
+		{AtMs: 10_000, Node: "n1", Left: half},
+		{AtMs: 20_000, Node: "n1"},
 	}}
 }
 

@@ -119,7 +119,10 @@ func TestTogether(t *testing.T) {
 				shares = rapid.Map(share, func(x Share) []Share { return slices.Repeat([]Share{x}, n) })
 			}
 			a, b, x, y := values.Draw(t, "a"), values.Draw(t, "b"), shares.Draw(t, "x"), shares.Draw(t, "y")
-			kinds := []Comparison{PairedDifference(a, b), Difference(a, b), PairedShareDifference(x, y), ShareDifference(x, y), PairedRatio(a, b), Ratio(a, b)}
+			kinds := []Comparison{
+				PairedDifference(a, b), Difference(a, b), PairedShareDifference(x, y), ShareDifference(x, y), PairedRatio(a, b),
+				Ratio(a, b),
+			}
 			kind := rapid.IntRange(0, len(kinds)-1).Draw(t, "kind")
 			list = append(list, kinds[kind])
 			none = append(none, float64(kind/4)) // a ratio of 1 is no difference
@@ -149,7 +152,10 @@ func TestTogetherCoverage(t *testing.T) {
 				models[i] = append(models[i], 10*float64(i)+random.NormFloat64())
 			}
 		}
-		list := []Comparison{PairedDifference(models[0], models[1]), PairedDifference(models[0], models[2]), PairedDifference(models[1], models[2])}
+		list := []Comparison{
+			PairedDifference(models[0], models[1]), PairedDifference(models[0], models[2]),
+			PairedDifference(models[1], models[2]),
+		}
 		all := func(list []Comparison) int {
 			for i, c := range list {
 				if truth := []float64{10, 20, 10}[i]; truth < c.Lo || truth > c.Hi {

@@ -20,7 +20,13 @@ func TestRatioByHand(t *testing.T) {
 	if math.Abs(e.Lo-20/12.48414) > 1e-4 || math.Abs(e.Hi-20/7.51586) > 1e-4 || e.Value != 2 {
 		t.Errorf("%+v, want 2 [%v, %v]", e, 20/12.48414, 20/7.51586)
 	}
-	for _, x := range []struct{ a, b []float64 }{{nil, nil}, {[]float64{1}, []float64{1}}, {[]float64{1, 2}, []float64{1}}, {[]float64{-1, -2}, []float64{1, 2}}, {[]float64{math.NaN(), 1}, []float64{1, 1}}} {
+	for _, x := range []struct{ a, b []float64 }{
+		{nil, nil},
+		{[]float64{1}, []float64{1}},
+		{[]float64{1, 2}, []float64{1}},
+		{[]float64{-1, -2}, []float64{1, 2}},
+		{[]float64{math.NaN(), 1}, []float64{1, 1}},
+	} {
 		if e := PairedRatioOfMeans(x.a, x.b); e.Bounded() {
 			t.Errorf("%v and %v: %+v, want no bounds", x.a, x.b, e)
 		}
@@ -38,7 +44,13 @@ func TestRatioCoverage(t *testing.T) {
 		n      int
 		sd     float64 // of the lower mean 1
 		shared float64 // part of it that both of a pair share
-	}{{"told well, 6 pairs", 6, 0.2, 0}, {"told well, shared", 6, 0.2, 0.7}, {"20 pairs", 20, 0.5, 0}, {"told badly, 6 pairs", 6, 0.8, 0}, {"told badly, 5 pairs, shared", 5, 0.8, 0.5}} {
+	}{
+		{"told well, 6 pairs", 6, 0.2, 0},
+		{"told well, shared", 6, 0.2, 0.7},
+		{"20 pairs", 20, 0.5, 0},
+		{"told badly, 6 pairs", 6, 0.8, 0},
+		{"told badly, 5 pairs, shared", 5, 0.8, 0.5},
+	} {
 		most := 1.0
 		if x.sd < 0.3 {
 			most = 0.96

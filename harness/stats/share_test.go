@@ -120,20 +120,26 @@ func binomial(r *rand.Rand, tasks int64, p float64) float64 {
 func populations() []population {
 	const many = 100_000 // tasks, so that a share is as good as continuous
 	beta := func(a, b int) population {
-		return population{name: fmt.Sprintf("beta(%d, %d)", a, b), tasks: many, mean: float64(a) / float64(a+b), draw: func(r *rand.Rand) float64 {
-			// By exponential steps, of which a+b make the whole.
-			x, y := 0.0, 0.0
-			for range a {
-				x += r.ExpFloat64()
-			}
-			for range b {
-				y += r.ExpFloat64()
-			}
-			return x / (x + y)
-		}}
+		return population{
+			name: fmt.Sprintf("beta(%d, %d)", a, b), tasks: many, mean: float64(a) / float64(a+b),
+			draw: func(r *rand.Rand) float64 {
+				// By exponential steps, of which a+b make the whole.
+				x, y := 0.0, 0.0
+				for range a {
+					x += r.ExpFloat64()
+				}
+				for range b {
+					y += r.ExpFloat64()
+				}
+				return x / (x + y)
+			},
+		}
 	}
 	counted := func(tasks int64, p float64) population {
-		return population{name: fmt.Sprintf("binomial, %d of %g", tasks, p), tasks: tasks, mean: p, draw: func(r *rand.Rand) float64 { return binomial(r, tasks, p) }}
+		return population{
+			name: fmt.Sprintf("binomial, %d of %g", tasks, p), tasks: tasks, mean: p,
+			draw: func(r *rand.Rand) float64 { return binomial(r, tasks, p) },
+		}
 	}
 	// clustered are binomial with a probability that differs from run to run.
 	clustered := func(tasks int64, a, b int, hard bool) population {
@@ -145,12 +151,15 @@ func populations() []population {
 	}
 	// nearly always has k of the tasks, one less with probability p.
 	nearly := func(k, tasks int64, p float64) population {
-		return population{name: fmt.Sprintf("%d of %d, or one less (%g)", k, tasks, p), tasks: tasks, mean: (float64(k) - p) / float64(tasks), draw: func(r *rand.Rand) float64 {
-			if r.Float64() < p {
-				return float64(k-1) / float64(tasks)
-			}
-			return float64(k) / float64(tasks)
-		}}
+		return population{
+			name: fmt.Sprintf("%d of %d, or one less (%g)", k, tasks, p), tasks: tasks, mean: (float64(k) - p) / float64(tasks),
+			draw: func(r *rand.Rand) float64 {
+				if r.Float64() < p {
+					return float64(k-1) / float64(tasks)
+				}
+				return float64(k) / float64(tasks)
+			},
+		}
 	}
 	return []population{
 		beta(50, 50), beta(5, 5), beta(8, 2), beta(30, 2), beta(2, 20), beta(1, 1),

@@ -144,21 +144,30 @@ func (op *opening) check() {
 			op.open()
 		case op.size != 0 && c.now.Sub(op.since) >= c.grantWait.times(roomFor):
 			op.park(fmt.Sprintf("the node has %d MB left instead of %d MB: it did not take the size it was given", info.AvailMB, want))
-		case op.size == info.UsedMB+want+lost && c.now.Sub(op.sizedAt) < sizeTakes<<op.resized:
-			op.checkIn(max(2*time.Millisecond, c.now.Sub(sent)))
-		case op.size == 0 && c.sizing() >= mostSizing:
-			op.checkIn(c.checkAgain())
 		default:
-			if op.size == 0 { // the node has room: from now on op.since tells how long steering waits for the new memory size
-				op.since = c.now
-			}
-			if op.size == info.UsedMB+want+lost {
-				op.resized = min(op.resized+1, 10)
-			}
-			op.size = info.UsedMB + want + lost
-			n.size.bind(op)
+			op.resize(info.UsedMB+want+lost, sent)
 		}
 	})
+}
+
+// resize has the node offer a memory size, unless it was set to that just now, or those of too many others are
+// being set. sent is when the node was asked for.
+func (op *opening) resize(memoryMB int64, sent time.Time) {
+	c := op.job.core
+	switch {
+	case op.size == memoryMB && c.now.Sub(op.sizedAt) < sizeTakes<<op.resized:
+		op.checkIn(max(2*time.Millisecond, c.now.Sub(sent)))
+		return
+	case op.size == 0 && c.sizing() >= mostSizing:
+		op.checkIn(c.checkAgain())
+		return
+	case op.size == 0: // the node has room: from now on op.since tells how long steering waits for the new memory size
+		op.since = c.now
+	case op.size == memoryMB:
+		op.resized = min(op.resized+1, 10)
+	}
+	op.size = memoryMB
+	op.node.size.bind(op)
 }
 
 // sizeTakes is how long the ResourceManager may need to apply a node's new memory size. After that steering

@@ -20,7 +20,8 @@ import (
 func TestBinding(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		racks, perRack := rapid.IntRange(1, 3).Draw(t, "racks"), rapid.IntRange(1, 3).Draw(t, "nodes a rack")
-		b := newBinding(t, racks, perRack, rapid.SliceOfN(rapid.SliceOfNDistinct(rapid.IntRange(0, racks*perRack-1), 0, 3, rapid.ID[int]), 1, 12).Draw(t, "splits"))
+		b := newBinding(t, racks, perRack, rapid.SliceOfN(rapid.SliceOfNDistinct(rapid.IntRange(0, racks*perRack-1), 0, 3, rapid.ID[int]), 1,
+			12).Draw(t, "splits"))
 		defer b.rm.Close()
 		for range 25 {
 			waiting := int(b.state.View().Waiting(b.job, state.Map))
@@ -29,7 +30,8 @@ func TestBinding(t *testing.T) {
 			}
 			var on []int
 			if waiting > 0 {
-				on = rapid.SliceOfNDistinct(rapid.IntRange(0, racks*perRack-1), 1, min(waiting, 4, racks*perRack), rapid.ID[int]).Draw(t, "containers on")
+				on = rapid.SliceOfNDistinct(rapid.IntRange(0, racks*perRack-1), 1, min(waiting, 4, racks*perRack), rapid.ID[int]).Draw(t,
+					"containers on")
 			}
 			b.open(on)
 			b.bound()
@@ -59,10 +61,14 @@ func newBinding(t *rapid.T, racks, perRack int, splits [][]int) *binding {
 	workers := yarntest.Workers(racks, perRack, 64<<10, 64)
 	b.cluster = yarntest.New(yarntest.Config{
 		Nodes: append(workers, yarntest.Node{Host: "master", Rack: "/core", Label: "am", MemoryMB: 64 << 10, VCores: 64}), Labels: []string{"m"},
-		Heartbeat: 50 * time.Millisecond, AMHeartbeat: time.Second, MaxAssignments: 1, AMStart: time.Millisecond, TaskStart: time.Millisecond, Now: b.clock.Now,
+		Heartbeat: 50 * time.Millisecond, AMHeartbeat: time.Second, MaxAssignments: 1, AMStart: time.Millisecond, TaskStart: time.Millisecond,
+		Now: b.clock.Now,
 	})
 	var err error
-	if b.rm, err = yarnclient.NewRM(yarnclient.Options{Addresses: []string{"http://rm:8088"}, Transport: b.cluster.Transport(), Retries: -1}); err != nil {
+	if b.rm, err = yarnclient.NewRM(yarnclient.Options{
+		Addresses: []string{"http://rm:8088"}, Transport: b.cluster.Transport(),
+		Retries: -1,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	size := state.Resource{MemoryMB: 512, VCores: 1}
@@ -138,7 +144,10 @@ func (b *binding) bound() {
 				continue
 			}
 			got := fmt.Sprintf("map %d, %s", a.Task, a.Locality)
-			if want := fmt.Sprintf("map %d, %s", task, map[state.Branch]string{state.BindNode: "node", state.BindRack: "rack", state.BindAny: "off"}[by]); got != want {
+			if want := fmt.Sprintf("map %d, %s", task, map[state.Branch]string{
+				state.BindNode: "node", state.BindRack: "rack",
+				state.BindAny: "off",
+			}[by]); got != want {
 				b.Fatalf("container on %s runs %s; predicted is %s", a.Host, got, want)
 			}
 			if err := b.state.Start(b.job, task, n); err != nil {

@@ -27,7 +27,8 @@ type capacityStep struct{ At, Node, Slots int }
 func drawCapacity(t *rapid.T, s *schedule) {
 	for range rapid.IntRange(1, 6).Draw(t, "capacity steps") {
 		s.Capacity = append(s.Capacity, capacityStep{
-			At: evenly(horizon).Draw(t, "capacity at"), Node: rapid.IntRange(-1, s.Racks*s.PerRack-1).Draw(t, "capacity of"), Slots: rapid.IntRange(0, s.Slots).Draw(t, "slots left"),
+			At: evenly(horizon).Draw(t, "capacity at"), Node: rapid.IntRange(-1, s.Racks*s.PerRack-1).Draw(t, "capacity of"),
+			Slots: rapid.IntRange(0, s.Slots).Draw(t, "slots left"),
 		})
 	}
 	s.Capacity = append(s.Capacity, capacityStep{At: horizon + 1, Node: -1, Slots: s.Slots}) // else a job might never end
@@ -253,7 +254,8 @@ func foreseen(t *testing.T, told config.Capacity) (*foresees, *shell) {
 func TestPredicted(t *testing.T) {
 	fifo := must(sched.New("fifo", nil))
 	plan := schedule{
-		Racks: 1, PerRack: 1, Slots: 1, Triples: 1, Splits: config.SplitsAsSubmitted, Seed: 1, Jobs: []jobPlan{{At: 500, Runs: 1000, Maps: make([][]int, 10)}},
+		Racks: 1, PerRack: 1, Slots: 1, Triples: 1, Splits: config.SplitsAsSubmitted, Seed: 1,
+		Jobs:  []jobPlan{{At: 500, Runs: 1000, Maps: make([][]int, 10)}},
 		model: sched.PerNode{NodeModel: &schedtest.Listener{NodeModel: fifo.(sched.PerNode).NodeModel, Period: 1000}},
 	}
 	for i := range plan.Jobs[0].Maps {

@@ -34,7 +34,8 @@ func TestLateGrants(t *testing.T) {
 			}
 		}
 		if outcomes["honoured"] != 7 || len(outcomes) != 1 || surplus != 0 {
-			t.Errorf("sizes of queues unsaid %v: outcomes %v and %d containers without a decision; want 7 honoured and none", unsaid, outcomes, surplus)
+			t.Errorf("sizes of queues unsaid %v: outcomes %v and %d containers without a decision; want 7 honoured and none", unsaid, outcomes,
+				surplus)
 		}
 	}
 }

@@ -61,7 +61,10 @@ func TestMovesThatAreOvertaken(t *testing.T) {
 // TestMovesOfManyJobs: where many jobs run, changes of labels are collected for a while after a call, in which
 // the ResourceManager has time to schedule.
 func TestMovesOfManyJobs(t *testing.T) {
-	for jobs, want := range map[int]time.Duration{1: 0, manyJobs - 1: 0, manyJobs: 30 * time.Millisecond, 4 * manyJobs: 120 * time.Millisecond} {
+	for jobs, want := range map[int]time.Duration{
+		1: 0, manyJobs - 1: 0, manyJobs: 30 * time.Millisecond,
+		4 * manyJobs: 120 * time.Millisecond,
+	} {
 		c, n, j := oneJob(t, 1)
 		for len(c.jobs) < jobs {
 			c.jobs = append(c.jobs, j)

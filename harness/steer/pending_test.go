@@ -18,7 +18,10 @@ func oneJob(t *testing.T, containers int) (*Core, *node, *job) {
 	size := state.Resource{MemoryMB: 512, VCores: 1}
 	o := Options{
 		Setup: Setup{Beat: time.Hour, Smallest: size, Triples: []string{"00"}}, Origin: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), RM: 1,
-		Nodes: []yarnclient.Node{{ID: "n:1", Host: "n", Rack: "/r", State: "RUNNING", Total: yarnclient.Resource{MemoryMB: int64(containers) * 512, VCores: containers}}},
+		Nodes: []yarnclient.Node{{
+			ID: "n:1", Host: "n", Rack: "/r", State: "RUNNING",
+			Total: yarnclient.Resource{MemoryMB: int64(containers) * 512, VCores: containers},
+		}},
 	}
 	var err error
 	if o.Model, err = sched.New("fifo", nil); err != nil {

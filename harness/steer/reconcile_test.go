@@ -76,7 +76,10 @@ func TestOldAnswersOfTheMaster(t *testing.T) {
 			number := asked(t, core, c.what)
 			core.now = sent.Add(time.Second)
 			c.known(j)
-			core.Step(sent.Add(2*time.Second), []Observation{{Answers: number, What: c.what, Sent: sent, Received: sent.Add(2 * time.Second), Answer: c.old}})
+			core.Step(sent.Add(2*time.Second), []Observation{{
+				Answers: number, What: c.what, Sent: sent, Received: sent.Add(2 * time.Second),
+				Answer: c.old,
+			}})
 			v := core.view
 			got := fmt.Sprintf("%d runs, %d done, %d waits", v.Running(j.id, state.Map), v.Done(j.id, state.Map), v.Waiting(j.id, state.Map))
 			if got != c.want {

@@ -118,14 +118,20 @@ func drawSchedule(t *rapid.T) schedule {
 	s.Troubles = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) trouble {
 		return trouble{
 			From: at.Draw(t, "from"), For: 100 + evenly(3000).Draw(t, "for"),
-			Class: rapid.SampledFrom([]string{"", "labels", "labels", "containers", "taskAttempts", "tasks", "apps", "app", "appAttempts", "nodes", "node", "size", "kill", "rm", "jobFiles"}).Draw(t, "class"),
+			Class: rapid.SampledFrom([]string{
+				"", "labels", "labels", "containers", "taskAttempts", "tasks", "apps", "app", "appAttempts", "nodes",
+				"node", "size", "kill", "rm", "jobFiles",
+			}).Draw(t, "class"),
 			Fate:  rapid.SampledFrom([]fate{arrivesLate, answersLate, lost, toldFailed, doneAfter, answersTwice}).Draw(t, "fate"),
 			Delay: 1 + delay.Draw(t, "delay"),
 		}
 	}), 0, 8).Draw(t, "troubles")
 	s.Mishaps = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) mishap {
 		return mishap{
-			At: at.Draw(t, "at"), What: rapid.SampledFrom([]string{"node lost", "ResourceManager restarted", "master lost", "two containers at once", "stale label", "shell stalls", "given back", "taken back"}).Draw(t, "what"),
+			At: at.Draw(t, "at"), What: rapid.SampledFrom([]string{
+				"node lost", "ResourceManager restarted", "master lost", "two containers at once",
+				"stale label", "shell stalls", "given back", "taken back",
+			}).Draw(t, "what"),
 			Node: rapid.IntRange(0, nodes-1).Draw(t, "node"), For: 1 + delay.Draw(t, "for"),
 		}
 	}), 0, 5).Draw(t, "mishaps")
@@ -191,7 +197,8 @@ func newShell(plan schedule) (*shell, error) {
 	s := &shell{schedule: plan, left: map[string]int64{}, clock: yarntest.NewClock(), rng: rand.New(rand.NewPCG(plan.Seed, 1))}
 	s.origin = s.clock.Now()
 	cfg := yarntest.Config{
-		Nodes:  append([]yarntest.Node{{Host: "master", Rack: "/core", Label: "am", MemoryMB: 64 << 10, VCores: 64}}, yarntest.Workers(s.Racks, s.PerRack, int64(s.Slots)*512, 64)...),
+		Nodes: append([]yarntest.Node{{Host: "master", Rack: "/core", Label: "am", MemoryMB: 64 << 10, VCores: 64}},
+			yarntest.Workers(s.Racks, s.PerRack, int64(s.Slots)*512, 64)...),
 		Labels: []string{"idle", "am"}, LabelDelay: ms(s.LabelDelay), QueuesUnsaid: s.unsaid, Expiry: 5 * time.Second, Now: s.clock.Now,
 	}
 	if s.Async {
@@ -207,12 +214,18 @@ func newShell(plan schedule) (*shell, error) {
 	}
 	s.cluster = yarntest.New(cfg)
 	var err error
-	if s.rm, err = yarnclient.NewRM(yarnclient.Options{Addresses: []string{"http://rm:8088"}, Transport: s.cluster.Transport(), Retries: -1}); err != nil {
+	if s.rm, err = yarnclient.NewRM(yarnclient.Options{
+		Addresses: []string{"http://rm:8088"}, Transport: s.cluster.Transport(),
+		Retries: -1,
+	}); err != nil {
 		return nil, err
 	}
 	o := steer.Options{
 		Splits: s.Splits, Capacity: s.capacity(s.hosts), Origin: s.origin, RM: s.origin.UnixMilli(),
-		Setup: steer.Setup{AMLabel: "am", Queue: "default", Triples: slices.Clone(s.free), Beat: beat, Smallest: state.Resource{MemoryMB: 512, VCores: 1}},
+		Setup: steer.Setup{
+			AMLabel: "am", Queue: "default", Triples: slices.Clone(s.free), Beat: beat,
+			Smallest: state.Resource{MemoryMB: 512, VCores: 1},
+		},
 	}
 	name, params := s.Model, sched.Params(nil)
 	if s.model != nil {
@@ -258,7 +271,8 @@ func (s *shell) submit(j *jobRun, o *steer.Options) {
 	sub := &steer.Submission{Number: s.free[0], Tag: j.tag}
 	set := o.Settings(sub)
 	job := yarntest.Job{
-		Name: j.tag, Tags: j.tag, MapOutput: func(task int) int64 { return int64(1000 * (task + 1)) }, AMLabel: set["mapreduce.job.am.node-label-expression"], MapLabel: set["mapreduce.map.node-label-expression"],
+		Name: j.tag, Tags: j.tag, MapOutput: func(task int) int64 { return int64(1000 * (task + 1)) },
+		AMLabel: set["mapreduce.job.am.node-label-expression"], MapLabel: set["mapreduce.map.node-label-expression"],
 		ReduceLabel: set["mapreduce.reduce.node-label-expression"], Reduces: j.Reduces, Slowstart: 1,
 		Run: func(kind string, task, attempt int) (time.Duration, bool) {
 			return ms(j.Runs + 37*task), kind == "MAP" && attempt == 0 && slices.Contains(j.Fails, task)
@@ -447,7 +461,8 @@ func (s *shell) carryOut(a steer.Action) {
 // before its splits are rewritten, and steering has to say so.
 func (s *shell) startsEarly(err error) bool {
 	kept := slices.ContainsFunc(s.Troubles, func(x trouble) bool { return x.Class == "labels" || x.Class == "" })
-	started := strings.Contains(err.Error(), "its ApplicationMaster was not held: it runs already") || strings.Contains(err.Error(), "its master has started")
+	started := strings.Contains(err.Error(), "its ApplicationMaster was not held: it runs already") ||
+		strings.Contains(err.Error(), "its master has started")
 	return kept && started && len(s.jobs) > s.Triples
 }
 
@@ -635,11 +650,13 @@ func (s *shell) judge() error {
 		case o == nil:
 			s.wrong("decision %d has no outcome", id)
 			return s.err
-		case s.calm() && (o.Outcome != "honoured" || d.BindIndex >= 0 && d.BindBranch != "any" && o.Bound.Job != "" && o.Bound.Index != d.BindIndex):
+		case s.calm() && (o.Outcome != "honoured" || d.BindIndex >= 0 && d.BindBranch != "any" && o.Bound.Job != "" &&
+			o.Bound.Index != d.BindIndex):
 			s.wrong("nothing went wrong, and %+v got %+v", d, o)
 		}
 		for next := id + 1; decided[next] != nil && decided[next].T < outcome[id].T; next++ {
-			if d.BindIndex >= 0 && decided[next].Job == d.Job && decided[next].BindIndex == d.BindIndex && !s.ranElsewhere(d, decided[next], outcome[id]) {
+			if d.BindIndex >= 0 && decided[next].Job == d.Job && decided[next].BindIndex == d.BindIndex &&
+				!s.ranElsewhere(d, decided[next], outcome[id]) {
 				s.wrong("decisions %d and %d are both for %s map %d", id, next, d.Job, d.BindIndex)
 			}
 		}
@@ -673,7 +690,8 @@ func (s *shell) judge() error {
 // calm says that nothing goes wrong in the schedule. On nodes of several slots a
 // container may end while the node is open, and another come in its room.
 func (s *shell) calm() bool {
-	return s.Slots == 1 && len(s.Troubles)+len(s.Mishaps)+len(s.Capacity) == 0 && !slices.ContainsFunc(s.jobs, func(j *jobRun) bool { return len(j.Fails) > 0 })
+	return s.Slots == 1 && len(s.Troubles)+len(s.Mishaps)+len(s.Capacity) == 0 &&
+		!slices.ContainsFunc(s.jobs, func(j *jobRun) bool { return len(j.Fails) > 0 })
 }
 
 // judgeGroups has the decisions of a group carried out all or none.
@@ -770,7 +788,8 @@ func (s *shell) judgeEmpty(decided map[int64]*traces.Decision, outcome map[int64
 		j := s.jobOf("application_" + strings.TrimPrefix(string(d.Job), "job_"))
 		for _, a := range s.cluster.Attempts(j.id) {
 			came, ran := traces.Time(a.Allocated.Sub(s.origin)), a.Finished.IsZero() || a.Finished.After(s.origin.Add(time.Duration(o.T)))
-			if by[a.Container] == 0 && a.Kind == strings.ToUpper(d.What.String()) && a.Host == string(d.Node) && came > o.AskedAt && came < parked[o] && ran {
+			if by[a.Container] == 0 && a.Kind == strings.ToUpper(d.What.String()) && a.Host == string(d.Node) && came > o.AskedAt &&
+				came < parked[o] && ran {
 				s.wrong("%+v ended as %+v, though %s came for it in %s", d, o, a.ID, a.Container)
 			}
 		}
@@ -782,6 +801,7 @@ func (s *shell) judgeEmpty(decided map[int64]*traces.Decision, outcome map[int64
 func (s *shell) ranElsewhere(one, other *traces.Decision, outcome *traces.Actuation) bool {
 	j := s.jobOf("application_" + strings.TrimPrefix(string(one.Job), "job_"))
 	return slices.ContainsFunc(s.cluster.Attempts(j.id), func(a yarntest.Attempt) bool {
-		return a.Kind == "MAP" && a.Task == int(one.BindIndex) && a.Container != outcome.Container && a.Allocated.Before(s.origin.Add(time.Duration(other.T)))
+		return a.Kind == "MAP" && a.Task == int(one.BindIndex) && a.Container != outcome.Container &&
+			a.Allocated.Before(s.origin.Add(time.Duration(other.T)))
 	})
 }

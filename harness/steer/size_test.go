@@ -26,8 +26,11 @@ func TestCapacityAlone(t *testing.T) {
 		own := yarnclient.Resource{MemoryMB: 2000, VCores: 8}
 		c, parked, err := New(Options{
 			Actuator: config.ActuatorNone, Origin: now,
-			Setup:    Setup{Beat: time.Second, AMLabel: "am", CountCores: cores, Smallest: state.Resource{MemoryMB: 1, VCores: 1}},
-			Nodes:    []yarnclient.Node{{ID: "n:1", Host: "n", State: "RUNNING", Total: own}, {ID: "m:1", Host: "m", State: "RUNNING", Labels: []string{"am"}, Total: own}},
+			Setup: Setup{Beat: time.Second, AMLabel: "am", CountCores: cores, Smallest: state.Resource{MemoryMB: 1, VCores: 1}},
+			Nodes: []yarnclient.Node{
+				{ID: "n:1", Host: "n", State: "RUNNING", Total: own},
+				{ID: "m:1", Host: "m", State: "RUNNING", Labels: []string{"am"}, Total: own},
+			},
 			Capacity: config.Capacity{Steps: []config.CapacityStep{{Left: 0.5}, {At: at(2), Left: 0}, {At: at(5), Left: 1}}},
 		})
 		if err != nil || len(parked) > 0 {
@@ -49,7 +52,8 @@ func TestCapacityAlone(t *testing.T) {
 			for _, a := range actions {
 				switch a := a.(type) {
 				case *SetSize:
-					sizes = append(sizes, fmt.Sprintf("%v %s %d MB %d", now.Sub(start).Round(500*time.Millisecond), a.Node, a.Total.MemoryMB, a.Total.VCores))
+					sizes = append(sizes, fmt.Sprintf("%v %s %d MB %d", now.Sub(start).Round(500*time.Millisecond), a.Node, a.Total.MemoryMB,
+						a.Total.VCores))
 					total = a.Total
 					batch = append(batch, Observation{Answers: a.Number, Sent: now, Received: now})
 				case *SetLabels:

@@ -188,10 +188,16 @@ type fixture struct {
 
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	fake := yarntest.New(yarntest.Config{Nodes: yarntest.Workers(1, 2, 4096, 8), Queues: []string{"default", "replay"}, Labels: []string{"a00"}})
+	fake := yarntest.New(yarntest.Config{
+		Nodes: yarntest.Workers(1, 2, 4096, 8), Queues: []string{"default", "replay"},
+		Labels: []string{"a00"},
+	})
 	rm := must(yarnclient.NewRM(yarnclient.Options{Addresses: []string{"rm:8088"}, User: "ann", Transport: fake.Transport(), Retries: -1}))
 	m := newMemory()
-	s := newSubmitter(rm, m, "ann", yarn.Conf{"fs.defaultFS": "hdfs://master:8020", "mapreduce.job.queuename": "replay", "yarn.app.mapreduce.am.resource.mb": "512"})
+	s := newSubmitter(rm, m, "ann", yarn.Conf{
+		"fs.defaultFS": "hdfs://master:8020", "mapreduce.job.queuename": "replay",
+		"yarn.app.mapreduce.am.resource.mb": "512",
+	})
 	s.opens = true
 	s.jar = cacheFile{path: "/heddle/shared/0-hadoop-streaming-3.4.2.jar", bytes: 5, modifiedMs: 6, public: true}
 	return &fixture{s, m, fake}

@@ -191,7 +191,10 @@ func TestSameAsHadoopsClient(t *testing.T) {
 	tag := fmt.Sprintf("submit-test-%d", os.Getpid())
 	settings := map[string]string{"mapreduce.job.priority": "HIGH", "mapreduce.task.io.sort.mb": "20"}
 
-	args := []string{"jar", streamingJarOf(t, l), "-Dmapreduce.job.tags=" + tag, "-Dmapreduce.job.name=same", "-Dmapreduce.job.maps=2", "-Dmapreduce.job.reduces=2"}
+	args := []string{
+		"jar", streamingJarOf(t, l), "-Dmapreduce.job.tags=" + tag, "-Dmapreduce.job.name=same", "-Dmapreduce.job.maps=2",
+		"-Dmapreduce.job.reduces=2",
+	}
 	for name, value := range settings {
 		args = append(args, "-D"+name+"="+value)
 	}
@@ -249,7 +252,8 @@ func TestSameAsHadoopsClient(t *testing.T) {
 	}
 	used := client.ProcessState.SysUsage().(*syscall.Rusage)
 	t.Logf("Hadoop's client for one job: %s", cost(used))
-	t.Logf("job.xml: %d bytes with %d properties, %d bytes with %d by Hadoop's client", len(ours.JobXML), len(ours.conf), len(theirs.JobXML), len(theirs.conf))
+	t.Logf("job.xml: %d bytes with %d properties, %d bytes with %d by Hadoop's client", len(ours.JobXML), len(ours.conf), len(theirs.JobXML),
+		len(theirs.conf))
 }
 
 func rusage(t *testing.T) syscall.Rusage {

@@ -41,7 +41,8 @@ func TestLabForgedFile(t *testing.T) {
 	defer mallory.Close()
 	forged := path.Join(sharedFolder, name)
 	defer l.files.RemoveAll(context.Background(), forged)
-	mustDo(t, mallory.HDFS.WriteFile(ctx, forged, bytes.NewReader(bytes.Replace(program, []byte("right"), []byte("wrong"), 1)), hdfs.WriteOptions{Mode: 0o755}))
+	mustDo(t, mallory.HDFS.WriteFile(ctx, forged, bytes.NewReader(bytes.Replace(program, []byte("right"), []byte("wrong"), 1)),
+		hdfs.WriteOptions{Mode: 0o755}))
 
 	shared := must(l.Share(ctx, local))
 	defer l.files.RemoveAll(context.Background(), shared)

@@ -68,7 +68,8 @@ func TestShareTrustsOnlyItsOwn(t *testing.T) {
 				want = stagingOfAnn + "/heddle-shared/" + path.Base(at)
 			}
 			have := f.hdfs.entries[got.path]
-			if got.path != want || f.hdfs.content[got.path] != content || got.bytes != int64(len(content)) || got.modifiedMs != have.Modified.UnixMilli() {
+			if got.path != want || f.hdfs.content[got.path] != content || got.bytes != int64(len(content)) ||
+				got.modifiedMs != have.Modified.UnixMilli() {
 				t.Errorf("shared as %+v with content %q, want %s", got, f.hdfs.content[got.path], want)
 			}
 			if got.public == test.own {

@@ -32,10 +32,16 @@ func TestSubmit(t *testing.T) {
 	if err != nil || app.Name != "one" || app.Queue != "replay" || app.Tags != "a,b" || app.Ended() {
 		t.Errorf("application %+v, %v", app, err)
 	}
-	if want := []string{done.Folder, done.Folder + "/job.split", done.Folder + "/job.splitmetainfo", done.Folder + "/job.xml"}; !cmp.Equal(f.hdfs.left(stagingOfAnn), want) {
+	if want := []string{
+		done.Folder, done.Folder + "/job.split", done.Folder + "/job.splitmetainfo",
+		done.Folder + "/job.xml",
+	}; !cmp.Equal(f.hdfs.left(stagingOfAnn), want) {
 		t.Errorf("staged %v, want %v", f.hdfs.left(stagingOfAnn), want)
 	}
-	for name, mode := range map[string]fs.FileMode{stagingOfAnn: 0o700, done.Folder: 0o700, done.Folder + "/job.xml": 0o644, done.Folder + "/job.split": 0o644} {
+	for name, mode := range map[string]fs.FileMode{
+		stagingOfAnn: 0o700, done.Folder: 0o700, done.Folder + "/job.xml": 0o644,
+		done.Folder + "/job.split": 0o644,
+	} {
 		if got := f.hdfs.entries[name].Mode; got != mode {
 			t.Errorf("%s has mode %v, want %v", name, got, mode)
 		}
@@ -46,7 +52,8 @@ func TestSubmit(t *testing.T) {
 	}
 	conf := must(yarn.ParseConf(strings.NewReader(f.hdfs.content[done.Folder+"/job.xml"])))
 	for name, want := range map[string]string{
-		"stream.map.streamprocessor": "%2Fbin%2Fcat+-n", "mapreduce.job.maps": "2", "mapreduce.job.reduces": "2", "mapreduce.job.dir": done.Folder,
+		"stream.map.streamprocessor": "%2Fbin%2Fcat+-n", "mapreduce.job.maps": "2", "mapreduce.job.reduces": "2",
+		"mapreduce.job.dir":                           done.Folder,
 		"mapreduce.output.fileoutputformat.outputdir": "hdfs://master:8020/out/one", "mapreduce.job.jobjar.visibility": "true",
 		"mapreduce.job.tags": "a,b", "mapred.queue.replay.acl-administer-jobs": "*",
 	} {
@@ -106,7 +113,10 @@ func TestNothingIsLeft(t *testing.T) {
 		"link":           {func(_ *fixture, j *Job) { j.Files = []File{{"/x", "a#b"}} }, `link "a#b": want`},
 		"other's folder": {func(f *fixture, _ *Job) { f.hdfs.user = "bob" }, `belongs to "bob"; want a folder of user "ann"`},
 		"REST switched off": {func(f *fixture, _ *Job) {
-			f.yarn.Inject(yarntest.Fault{Method: "POST", Path: "/apps", Status: http.StatusForbidden, Body: "App submission via REST is disabled.", Times: -1})
+			f.yarn.Inject(yarntest.Fault{
+				Method: "POST", Path: "/apps", Status: http.StatusForbidden, Body: "App submission via REST is disabled.",
+				Times: -1,
+			})
 		}, "App submission via REST is disabled."},
 		"refused at once": {func(f *fixture, _ *Job) {
 			f.yarn.Inject(yarntest.Fault{Method: "POST", Path: "/apps", Skip: 1, Status: http.StatusBadRequest, Body: "no"})
@@ -335,8 +345,14 @@ func TestMaster(t *testing.T) {
 		"yarn.application.classpath": "/a/*, /b", "mapreduce.application.classpath": "",
 	}
 	files := staged{
-		files: []cacheFile{{path: "/p/bin", link: "bin", bytes: 1, modifiedMs: 2}, {path: "/s/b i", link: "pub", bytes: 3, modifiedMs: 4, public: true}},
-		own:   []cacheFile{{path: "/j/job.split", link: "job.split", bytes: 5, modifiedMs: 6}, {path: "/j/job.xml", link: "job.xml", bytes: 7, modifiedMs: 8}},
+		files: []cacheFile{
+			{path: "/p/bin", link: "bin", bytes: 1, modifiedMs: 2},
+			{path: "/s/b i", link: "pub", bytes: 3, modifiedMs: 4, public: true},
+		},
+		own: []cacheFile{
+			{path: "/j/job.split", link: "job.split", bytes: 5, modifiedMs: 6},
+			{path: "/j/job.xml", link: "job.xml", bytes: 7, modifiedMs: 8},
+		},
 	}
 	got := must(f.master(j, Submitted{App: "application_1_0001"}, files))
 	if len(got.Secrets["MapReduceShuffleToken"]) == 0 {
@@ -354,7 +370,10 @@ func TestMaster(t *testing.T) {
 			"CLASSPATH": "$PWD:/a/*:/b:$HADOOP_MAPRED_HOME/share/hadoop/mapreduce/*:$HADOOP_MAPRED_HOME/share/hadoop/mapreduce/lib/*:job.jar/*:job.jar/classes/:job.jar/lib/*:$PWD/*",
 		},
 		Files: map[string]yarnclient.LocalFile{
-			"job.jar":                {URL: "hdfs://master:8020/heddle/shared/0-hadoop-streaming-3.4.2.jar", Type: "PATTERN", Visibility: "PUBLIC", Size: 5, TimestampMs: 6},
+			"job.jar": {
+				URL: "hdfs://master:8020/heddle/shared/0-hadoop-streaming-3.4.2.jar", Type: "PATTERN", Visibility: "PUBLIC",
+				Size: 5, TimestampMs: 6,
+			},
 			"bin":                    {URL: "hdfs://master:8020/p/bin", Type: "FILE", Visibility: "PRIVATE", Size: 1, TimestampMs: 2},
 			"pub":                    {URL: "hdfs://master:8020/s/b%20i", Type: "FILE", Visibility: "PUBLIC", Size: 3, TimestampMs: 4},
 			"jobSubmitDir/job.split": {URL: "hdfs://master:8020/j/job.split", Type: "FILE", Visibility: "APPLICATION", Size: 5, TimestampMs: 6},
@@ -373,12 +392,36 @@ func TestMasterVariants(t *testing.T) {
 		command string            // part of the command
 		env     map[string]string // some of the variables
 	}{
-		"defaults":       {command: "-Xmx1024m org.apache", env: map[string]string{"LD_LIBRARY_PATH": "$PWD:{{HADOOP_COMMON_HOME}}/lib/native"}},
-		"opens off":      {conf: yarn.Conf{"mapreduce.jvm.add-opens-as-default": "false"}, opens: true, command: "-Xmx1024m org.apache"},
-		"log is rolled":  {conf: yarn.Conf{"yarn.app.mapreduce.am.container.log.limit.kb": "2", "yarn.app.mapreduce.am.container.log.backups": "3", "yarn.app.mapreduce.am.log.level": "WARN"}, command: "log.filesize=2048 -Dyarn.app.container.log.backups=3 -Dhadoop.root.logger=WARN,CRLA"},
-		"class loader":   {conf: yarn.Conf{"mapreduce.job.classloader": "true", "yarn.application.classpath": "/y", "mapreduce.application.classpath": "/m"}, env: map[string]string{"CLASSPATH": "/y:/m", "APP_CLASSPATH": "$PWD:job.jar/*:job.jar/classes/:job.jar/lib/*:$PWD/*"}},
-		"job first":      {conf: yarn.Conf{"mapreduce.job.user.classpath.first": "true", "yarn.application.classpath": "/y", "mapreduce.application.classpath": "/m"}, env: map[string]string{"CLASSPATH": "$PWD:job.jar/*:job.jar/classes/:job.jar/lib/*:$PWD/*:/y:/m"}},
-		"cross platform": {conf: yarn.Conf{"mapreduce.app-submission.cross-platform": "true", "yarn.application.classpath": "$HADOOP_CONF_DIR", "mapreduce.application.classpath": "/m"}, command: "{{JAVA_HOME}}/bin/java -Djava.io.tmpdir={{PWD}}/tmp", env: map[string]string{"CLASSPATH": "{{PWD}}<CPS>{{HADOOP_CONF_DIR}}<CPS>/m<CPS>job.jar/*<CPS>job.jar/classes/<CPS>job.jar/lib/*<CPS>{{PWD}}/*"}},
+		"defaults":  {command: "-Xmx1024m org.apache", env: map[string]string{"LD_LIBRARY_PATH": "$PWD:{{HADOOP_COMMON_HOME}}/lib/native"}},
+		"opens off": {conf: yarn.Conf{"mapreduce.jvm.add-opens-as-default": "false"}, opens: true, command: "-Xmx1024m org.apache"},
+		"log is rolled": {
+			conf: yarn.Conf{
+				"yarn.app.mapreduce.am.container.log.limit.kb": "2",
+				"yarn.app.mapreduce.am.container.log.backups":  "3", "yarn.app.mapreduce.am.log.level": "WARN",
+			},
+			command: "log.filesize=2048 -Dyarn.app.container.log.backups=3 -Dhadoop.root.logger=WARN,CRLA",
+		},
+		"class loader": {
+			conf: yarn.Conf{
+				"mapreduce.job.classloader": "true", "yarn.application.classpath": "/y",
+				"mapreduce.application.classpath": "/m",
+			},
+			env: map[string]string{"CLASSPATH": "/y:/m", "APP_CLASSPATH": "$PWD:job.jar/*:job.jar/classes/:job.jar/lib/*:$PWD/*"},
+		},
+		"job first": {
+			conf: yarn.Conf{
+				"mapreduce.job.user.classpath.first": "true", "yarn.application.classpath": "/y",
+				"mapreduce.application.classpath": "/m",
+			},
+			env: map[string]string{"CLASSPATH": "$PWD:job.jar/*:job.jar/classes/:job.jar/lib/*:$PWD/*:/y:/m"},
+		},
+		"cross platform": {
+			conf: yarn.Conf{
+				"mapreduce.app-submission.cross-platform": "true", "yarn.application.classpath": "$HADOOP_CONF_DIR",
+				"mapreduce.application.classpath": "/m",
+			}, command: "{{JAVA_HOME}}/bin/java -Djava.io.tmpdir={{PWD}}/tmp",
+			env: map[string]string{"CLASSPATH": "{{PWD}}<CPS>{{HADOOP_CONF_DIR}}<CPS>/m<CPS>job.jar/*<CPS>job.jar/classes/<CPS>job.jar/lib/*<CPS>{{PWD}}/*"},
+		},
 	} {
 		if got := command(test.conf, test.opens); !strings.Contains(got, test.command) {
 			t.Errorf("%s: command %q, want %q in it", name, got, test.command)

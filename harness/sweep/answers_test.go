@@ -108,7 +108,10 @@ func TestEffectsOfManyValues(t *testing.T) {
 	if math.Abs(float64(e[0].Share)-0.96) > 0.001 {
 		t.Errorf("it explains %v of the variance, want 0.96", e[0].Share)
 	}
-	if !slices.ContainsFunc(e[0].Levels, func(l Level) bool { return l.Value == "0 to 19" && math.Abs(float64(l.Mean)-109.5) < 1e-9 && l.N == 20 }) {
+	if !slices.ContainsFunc(e[0].Levels, func(l Level) bool {
+		return l.Value == "0 to 19" && math.Abs(float64(l.Mean)-109.5) < 1e-9 &&
+			l.N == 20
+	}) {
 		t.Errorf("levels %+v, want 0 to 19 with the mean 109.5", e[0].Levels)
 	}
 }

@@ -62,13 +62,16 @@ func TestUntilTold(t *testing.T) {
 		run := begin(t, root, "it", p)
 		if i == 1 { // stopped in the second round
 			rounds := 0
-			_, err := Run(t.Context(), Options{Plan: p, Run: run, Where: func(ctx context.Context, p *Plan, todo []Replay, done func(Row) error) error {
-				most := -1
-				if rounds++; rounds == 2 {
-					most = 1
-				}
-				return madeUp(means, 3e3, backwards, most)(ctx, p, todo, done)
-			}})
+			_, err := Run(t.Context(), Options{
+				Plan: p, Run: run,
+				Where: func(ctx context.Context, p *Plan, todo []Replay, done func(Row) error) error {
+					most := -1
+					if rounds++; rounds == 2 {
+						most = 1
+					}
+					return madeUp(means, 3e3, backwards, most)(ctx, p, todo, done)
+				},
+			})
 			if err == nil {
 				t.Fatal("the stopped sweep has no error")
 			}

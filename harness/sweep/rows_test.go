@@ -66,7 +66,8 @@ func TestRowsOnce(t *testing.T) {
 			}
 		}
 		if n := len(got.byKey); n != len(want) || len(got.Todo(p)) != len(p.Replays)-len(want) {
-			t.Fatalf("%d rows and %d to do of a file cut at %d of %d, want %d and %d", n, len(got.Todo(p)), cut, len(file), len(want), len(p.Replays)-len(want))
+			t.Fatalf("%d rows and %d to do of a file cut at %d of %d, want %d and %d", n, len(got.Todo(p)), cut, len(file), len(want),
+				len(p.Replays)-len(want))
 		}
 		for _, r := range got.Todo(p) {
 			if err := got.Read(bytes.NewReader(lines[r.Key])); err != nil {

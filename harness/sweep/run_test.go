@@ -33,7 +33,10 @@ func TestPlan(t *testing.T) {
 	for i := range p.Settings {
 		names = append(names, p.Settings[i].Label+" "+p.Settings[i].Change)
 	}
-	want := []string{"yarn nodes=4", "yarn nodes=6", "delay-nodeSkips=1 nodes=4", "delay-nodeSkips=1 nodes=6", "delay-nodeSkips=9 nodes=4", "delay-nodeSkips=9 nodes=6"}
+	want := []string{
+		"yarn nodes=4", "yarn nodes=6", "delay-nodeSkips=1 nodes=4", "delay-nodeSkips=1 nodes=6", "delay-nodeSkips=9 nodes=4",
+		"delay-nodeSkips=9 nodes=6",
+	}
 	if !slices.Equal(names, want) || len(p.Replays) != 12 {
 		t.Errorf("settings %q of %d replays, want %q of 12", names, len(p.Replays), want)
 	}
@@ -109,15 +112,18 @@ func TestResume(t *testing.T) {
 	broken := begin(t, root, "broken", p)
 	stop := errors.New("the machine is gone")
 	n := 0
-	_, err = Run(t.Context(), Options{Plan: p, Run: broken, Where: func(ctx context.Context, p *Plan, todo []Replay, done func(Row) error) error {
-		return Local(ctx, p, todo, func(r Row) error {
-			if n == 5 {
-				return stop
-			}
-			n++
-			return done(r)
-		})
-	}})
+	_, err = Run(t.Context(), Options{
+		Plan: p, Run: broken,
+		Where: func(ctx context.Context, p *Plan, todo []Replay, done func(Row) error) error {
+			return Local(ctx, p, todo, func(r Row) error {
+				if n == 5 {
+					return stop
+				}
+				n++
+				return done(r)
+			})
+		},
+	})
 	if !errors.Is(err, stop) {
 		t.Fatalf("%v, want what stopped it", err)
 	}
@@ -131,11 +137,14 @@ func TestResume(t *testing.T) {
 	}
 	again := begin(t, root, "broken", p) // the same sweep under the same name
 	ran := 0
-	rowsAgain, err := Run(t.Context(), Options{Plan: p, Run: again, Where: func(ctx context.Context, p *Plan, todo []Replay, done func(Row) error) error {
-		ran = len(todo)
-		slices.Reverse(todo)
-		return Local(ctx, p, todo, func(r Row) error { return errors.Join(done(r), done(r)) }) // each row comes twice
-	}})
+	rowsAgain, err := Run(t.Context(), Options{
+		Plan: p, Run: again,
+		Where: func(ctx context.Context, p *Plan, todo []Replay, done func(Row) error) error {
+			ran = len(todo)
+			slices.Reverse(todo)
+			return Local(ctx, p, todo, func(r Row) error { return errors.Join(done(r), done(r)) }) // each row comes twice
+		},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -160,7 +160,8 @@ func TestPreempted(t *testing.T) {
 		sideOf(t, x, "new.xml", append(whole, "yarn.resourcemanager.scheduler.monitor.enable=true"), recorded.Change{}, 1), Cluster{OthersPct: 0})
 	etl, adhoc := group(t, r, measure.ByQueue, "etl"), group(t, r, measure.ByQueue, "adhoc")
 	if etl.New.Preempted == 0 || etl.New.Preempted != etl.New.Killed || adhoc.New.Preempted+etl.Old.Preempted > 0 {
-		t.Errorf("preempted: %+v of etl, %+v of adhoc, %+v of etl before; want some of etl alone, and of the new file", etl.New, adhoc.New, etl.Old)
+		t.Errorf("preempted: %+v of etl, %+v of adhoc, %+v of etl before; want some of etl alone, and of the new file", etl.New, adhoc.New,
+			etl.Old)
 	}
 	t.Logf("%+v %+v", etl.New, adhoc.New)
 	if s := 3600 * etl.New.LostHours / etl.New.Preempted; s < 60 || s > 120 {
@@ -306,7 +307,8 @@ func TestSeedsDoNotWin(t *testing.T) {
 		hours float64 // of a block; the queue etl has a backlog of hours on few nodes
 	}{{60, 2, 4}, {60, 9, 4}, {300, 1, 2}} {
 		change := recorded.Change{Nodes: day.nodes, Slots: 2}
-		r := compared(t, x, sideOf(t, x, "old.xml", half, change, day.seed), sideOf(t, x, "new.xml", half, change, 100+day.seed), Cluster{OthersPct: 0})
+		r := compared(t, x, sideOf(t, x, "old.xml", half, change, day.seed), sideOf(t, x, "new.xml", half, change, 100+day.seed),
+			Cluster{OthersPct: 0})
 		t.Log(r.Headline)
 		adhoc := group(t, r, measure.ByQueue, "adhoc").Completion.Parts[0]
 		if r.BlockHours != day.hours || adhoc.difference() == 0 || !adhoc.CI95.Bounded() {
@@ -340,7 +342,8 @@ func TestRealApplications(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, j := range sideOf(t, x, "one.xml", []string{"root.queues=replay", "root.replay.capacity=100"}, recorded.Change{Slots: 3}, 1).Figures[0].JobList {
+	for i, j := range sideOf(t, x, "one.xml", []string{"root.queues=replay", "root.replay.capacity=100"}, recorded.Change{Slots: 3},
+		1).Figures[0].JobList {
 		off := j.CompletionMs/1e3 - float64(x.Jobs[i].Finished-x.Jobs[i].T)/1e9
 		if want := []float64{0, 0, 13 - 29}[i]; math.Abs(off-want) > 3 {
 			t.Errorf("%s: off by %v s, want %v", j.ID, off, want)

@@ -54,7 +54,8 @@ func TestEverySentence(t *testing.T) {
 	t.Logf("%d tasks; sentences by what they say: %v", tasks, said)
 	for _, what := range []string{
 		"replica", "cached", "reduce", "rerun", "random", "on", "cached on", "and on disks", "names", "full", "slots", "down", "free",
-		"skips", "ms", "offers", "waited", "decided", "meant", "not asked", "passed: waits", "passed: noRoom", "passed: model", "passed, counted", "skips, counted", "before", "beside", "unknown", "killed", "killed for a map",
+		"skips", "ms", "offers", "waited", "decided", "meant", "not asked", "passed: waits", "passed: noRoom", "passed: model", "passed, counted",
+		"skips, counted", "before", "beside", "unknown", "killed", "killed for a map",
 	} {
 		if said[what] == 0 {
 			t.Errorf("no sentence says %q: the check does not reach it", what)
@@ -82,7 +83,8 @@ type check struct {
 
 func (c *check) fail(format string, args ...any) {
 	c.t.Helper()
-	c.t.Fatalf("seed %d, model %s %v, actuator %d, reasons %v, %v: %q: %s", c.config.Seed, c.model, c.params, c.config.Actuator, c.config.Reasons, c.id, c.text, fmt.Sprintf(format, args...))
+	c.t.Fatalf("seed %d, model %s %v, actuator %d, reasons %v, %v: %q: %s", c.config.Seed, c.model, c.params, c.config.Actuator,
+		c.config.Reasons, c.id, c.text, fmt.Sprintf(format, args...))
 }
 
 func (c *check) find() {
@@ -184,7 +186,8 @@ func (c *check) sentences(list []string) {
 			c.said["decided"]++
 		case meantForm.MatchString(s):
 			m := meantForm.FindStringSubmatch(s)
-			if c.decision == nil || m[1] != c.decision.What.String() || m[2] != fmt.Sprint(meant(c.decision)) || m[3] != c.id.Kind.String() || m[4] != fmt.Sprint(c.id.Index) || m[2] == m[4] {
+			if c.decision == nil || m[1] != c.decision.What.String() || m[2] != fmt.Sprint(meant(c.decision)) || m[3] != c.id.Kind.String() ||
+				m[4] != fmt.Sprint(c.id.Index) || m[2] == m[4] {
 				c.fail("the decision is %+v", c.decision)
 			}
 			c.said["meant"]++
@@ -251,7 +254,10 @@ func (c *check) short(s string) {
 		level = "rack-local"
 	}
 	if !c.annotate && c.config.Splits != sim.AsSubmitted || c.started == nil { // by the split's hosts, as the trace tells
-		level = map[traces.Level]string{traces.LevelCache: "cache-local", traces.LevelNode: "node-local", traces.LevelRack: "rack-local", traces.LevelOff: "off-rack"}[c.levelOf()]
+		level = map[traces.Level]string{
+			traces.LevelCache: "cache-local", traces.LevelNode: "node-local", traces.LevelRack: "rack-local",
+			traces.LevelOff: "off-rack",
+		}[c.levelOf()]
 		if c.id.Kind == traces.Reduce {
 			level = "a reduce"
 		}
@@ -412,7 +418,10 @@ func (c *check) roomOf(n traces.Node, said string) {
 	// lacks says whether the node lacked room for so much at the time of the facts.
 	lacks := func(need room) (full bool, since traces.Time, unsure bool) {
 		if c.seen {
-			return c.full(n, need, c.facts, c.view(n), func(s step) bool { return s.t < c.facts || s.t == c.facts && s.place >= 0 && s.place < c.place })
+			return c.full(n, need, c.facts, c.view(n), func(s step) bool {
+				return s.t < c.facts || s.t == c.facts &&
+					s.place >= 0 && s.place < c.place
+			})
 		}
 		full, since, _ = c.full(n, need, c.facts, c.launched(n), func(s step) bool { return s.t <= c.facts })
 		return full && since < c.facts, since, false
@@ -429,7 +438,8 @@ func (c *check) roomOf(n traces.Node, said string) {
 	case full:
 		want = "full since " + inSeconds(from)
 	}
-	if slots := strings.NewReplacer("with all its map slots taken", "full", "with all their map slots taken", "full").Replace(said); slots != said {
+	if slots := strings.NewReplacer("with all its map slots taken", "full", "with all their map slots taken",
+		"full").Replace(said); slots != said {
 		if short, _, _ := lacks(room{need[0], need[1]}); short && !unsure {
 			c.fail("%s had not enough memory or cores", n)
 		}

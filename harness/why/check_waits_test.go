@@ -259,7 +259,8 @@ func (c *check) passed(m []string) {
 		}
 		switch {
 		case strings.HasSuffix(p.why, "had no room for its container"):
-			if c.calmView() && c.fits(c.node, c.need(p.job, traces.Map), c.place, c.decision.T) && (c.mapsOnly || c.fits(c.node, c.need(p.job, traces.Reduce), c.place, c.decision.T)) {
+			if c.calmView() && c.fits(c.node, c.need(p.job, traces.Map), c.place, c.decision.T) &&
+				(c.mapsOnly || c.fits(c.node, c.need(p.job, traces.Reduce), c.place, c.decision.T)) {
 				c.fail("%s had room for %s", c.node, p.job)
 			}
 			c.said["passed: noRoom"]++
@@ -334,11 +335,13 @@ func (c *check) waits(text, level string) {
 		c.fail("the model is %s", c.model)
 	}
 	number := func(s string) float64 {
-		x, _ := strconv.ParseFloat(strings.Fields(strings.NewReplacer("not passed over before", "0", "passed over ", "", "once", "1", "twice", "2").Replace(s))[0], 64)
+		x, _ := strconv.ParseFloat(strings.Fields(strings.NewReplacer("not passed over before", "0", "passed over ", "", "once", "1", "twice",
+			"2").Replace(s))[0], 64)
 		return x
 	}
 	model := c.levelOn(c.decision.Job, meant(c.decision), c.decision.Node)
-	if far := model == "rack-local" || model == "off-rack"; far && meant(c.decision) == c.id.Index && m[4] == "" && number(m[1]) < number(m[3]) {
+	if far := model == "rack-local" || model == "off-rack"; far && meant(c.decision) == c.id.Index && m[4] == "" &&
+		number(m[1]) < number(m[3]) {
 		c.fail("it had not waited long enough to run %s", model)
 	}
 }

@@ -40,7 +40,10 @@ func pick[T any](rng *rand.Rand, list ...T) T { return list[rng.IntN(len(list))]
 func newWorld(t *testing.T, seed uint64) *world {
 	rng := rand.New(rand.NewPCG(seed, 31))
 	w := &world{rng: rng, racks: map[traces.Node]string{}, jobs: map[traces.JobID]*sim.Job{}}
-	c := &sim.Config{Costs: sim.NoCosts(), Seed: seed, Actuator: pick(rng, sim.Native, sim.Native, sim.Labels, sim.Ideal, sim.Ideal), Reasons: rng.IntN(4) > 0}
+	c := &sim.Config{
+		Costs: sim.NoCosts(), Seed: seed, Actuator: pick(rng, sim.Native, sim.Native, sim.Labels, sim.Ideal, sim.Ideal),
+		Reasons: rng.IntN(4) > 0,
+	}
 	if rng.IntN(2) == 0 {
 		c.Costs = sim.DefaultCosts()
 		c.Costs.NodeExpiryMs = 5000
@@ -50,10 +53,17 @@ func newWorld(t *testing.T, seed uint64) *world {
 	racks := 1 + rng.IntN(3)
 	nodes := 2 + rng.IntN(6)
 	for n := range nodes {
-		x := sim.Node{Name: fmt.Sprintf("r%dn%d", n%racks, n), Rack: fmt.Sprint("/r", n%racks), Capacity: state.Resource{MemoryMB: int32(1024 * (1 + rng.IntN(4))), VCores: int32(2 + rng.IntN(4))}}
+		x := sim.Node{
+			Name: fmt.Sprintf("r%dn%d", n%racks, n), Rack: fmt.Sprint("/r", n%racks),
+			Capacity: state.Resource{MemoryMB: int32(1024 * (1 + rng.IntN(4))), VCores: int32(2 + rng.IntN(4))},
+		}
 		c.Cluster.Nodes = append(c.Cluster.Nodes, x)
 		w.racks[traces.Node(x.Name)] = x.Rack
-		w.header.Cluster.Nodes = append(w.header.Cluster.Nodes, traces.NodeFacts{Node: traces.Node(x.Name), Rack: x.Rack, MemoryBytes: int64(x.Capacity.MemoryMB) << 20, VCores: x.Capacity.VCores, Worker: true})
+		w.header.Cluster.Nodes = append(w.header.Cluster.Nodes,
+			traces.NodeFacts{
+				Node: traces.Node(x.Name), Rack: x.Rack, MemoryBytes: int64(x.Capacity.MemoryMB) << 20, VCores: x.Capacity.VCores,
+				Worker: true,
+			})
 	}
 	if rng.IntN(4) == 0 {
 		c.MapSlots, c.ReduceSlots = int32(1+rng.IntN(3)), int32(1+rng.IntN(2))
@@ -120,7 +130,10 @@ func (w *world) drawJobs(nodes int, masters bool) (list []sim.Job) {
 		at += int64(rng.IntN(2500))
 		size := func() state.Resource { return state.Resource{MemoryMB: pick[int32](rng, 512, 1024), VCores: 1} }
 		j := sim.Job{SubmitMs: at, SlowStart: 0.5, ID: traces.JobID(fmt.Sprintf("job_7_%04d", i+1))}
-		j.JobSpec = state.JobSpec{Name: fmt.Sprint("job", i), Queue: pick(rng, "a", "b"), Priority: pick[int32](rng, 0, 0, 1), Maps: int32(1 + rng.IntN(25)), MapSize: size(), ReduceSize: size()}
+		j.JobSpec = state.JobSpec{
+			Name: fmt.Sprint("job", i), Queue: pick(rng, "a", "b"), Priority: pick[int32](rng, 0, 0, 1),
+			Maps: int32(1 + rng.IntN(25)), MapSize: size(), ReduceSize: size(),
+		}
 		j.MapWork = []sim.Work{{InputBytes: 64 << 20, ComputeMs: int32(1000 + rng.IntN(9000)), SpreadPercent: 50}}
 		if !w.mapsOnly {
 			j.Reduces = int32(rng.IntN(4))
@@ -358,7 +371,9 @@ func (w *world) launched(n traces.Node) (steps []step) {
 
 // full says whether a node lacked room at a time, and since when. Steps count if the function
 // counts says so. It also returns whether that is not certain.
-func (w *world) full(n traces.Node, need room, at traces.Time, steps []step, counts func(step) bool) (full bool, since traces.Time, unsure bool) {
+func (w *world) full(n traces.Node, need room, at traces.Time, steps []step, counts func(step) bool) (full bool, since traces.Time,
+	unsure bool,
+) {
 	var list []step
 	for _, s := range steps {
 		if s.t == at && s.place < 0 {

@@ -40,23 +40,55 @@ func TestAchieved(t *testing.T) {
 	full := exact(100_000)
 	full.MapWaitMs = 4 * 3000
 	tiny := &Asked{Job: "tiny", Maps: 1, Reduces: 1, InputBytes: 4096, FlooredInput: 4000, ShuffleBytes: 100}
-	tinyDone := &measure.Job{Outcome: traces.Succeeded, Maps: 1, Reduces: 1, Attempts: measure.Attempts{OK: 2}, Bytes: measure.Bytes{Input: 8000, Shuffle: 130}}
+	tinyDone := &measure.Job{
+		Outcome: traces.Succeeded, Maps: 1, Reduces: 1, Attempts: measure.Attempts{OK: 2},
+		Bytes: measure.Bytes{Input: 8000, Shuffle: 130},
+	}
 	for _, c := range []struct {
 		name    string
 		done    []Done
 		warning string // words that a warning must contain; empty means no warning
 	}{
-		{"exact", []Done{{Asked: asked("a", 0), Jobs: []*measure.Job{exact(100_000)}}, {Asked: asked("b", 50_000), Jobs: []*measure.Job{exact(150_100)}}}, ""},
-		{"late", []Done{{Asked: asked("a", 0), Jobs: []*measure.Job{exact(100_000)}}, {Asked: asked("b", 20_000), Answer: 29 * time.Second, Jobs: []*measure.Job{late}}}, "submitting them took 14.5 s"},
-		{"admitted late", []Done{{Asked: asked("a", 0), Answer: 100 * time.Millisecond, Jobs: []*measure.Job{exact(100_000)}}, {Asked: asked("b", 20_000), Answer: 300 * time.Millisecond, Jobs: []*measure.Job{late}}}, "YARN had accepted them 0.2 s after"},
-		{"late for no known reason", []Done{{Asked: asked("a", 0), Jobs: []*measure.Job{exact(100_000)}}, {Asked: asked("b", 20_000), Jobs: []*measure.Job{late}}}, "it is not known why"},
-		{"late by little", []Done{{Asked: asked("a", 0), Jobs: []*measure.Job{exact(100_000)}}, {Asked: asked("b", 500), Jobs: []*measure.Job{exact(101_300)}}}, ""},
-		{"labels", []Done{{Asked: asked("a", 0), Jobs: []*measure.Job{exact(100_000)}}, {Asked: asked("b", 20_000), LabelWait: 30 * time.Second, Answer: 30_100 * time.Millisecond, Jobs: []*measure.Job{late}}}, "waited 15.0 s for node labels"},
-		{"failed", []Done{{Asked: asked("a", 0), Jobs: []*measure.Job{exact(100_000)}}, {Asked: asked("b", 3000), Jobs: []*measure.Job{failed}}, {Asked: asked("c", 4000)}}, "2 jobs failed"},
+		{"exact", []Done{
+			{Asked: asked("a", 0), Jobs: []*measure.Job{exact(100_000)}},
+			{Asked: asked("b", 50_000), Jobs: []*measure.Job{exact(150_100)}},
+		}, ""},
+		{"late", []Done{
+			{Asked: asked("a", 0), Jobs: []*measure.Job{exact(100_000)}},
+			{Asked: asked("b", 20_000), Answer: 29 * time.Second, Jobs: []*measure.Job{late}},
+		}, "submitting them took 14.5 s"},
+		{"admitted late", []Done{
+			{Asked: asked("a", 0), Answer: 100 * time.Millisecond, Jobs: []*measure.Job{exact(100_000)}},
+			{Asked: asked("b", 20_000), Answer: 300 * time.Millisecond, Jobs: []*measure.Job{late}},
+		}, "YARN had accepted them 0.2 s after"},
+		{"late for no known reason", []Done{
+			{Asked: asked("a", 0), Jobs: []*measure.Job{exact(100_000)}},
+			{Asked: asked("b", 20_000), Jobs: []*measure.Job{late}},
+		}, "it is not known why"},
+		{"late by little", []Done{
+			{Asked: asked("a", 0), Jobs: []*measure.Job{exact(100_000)}},
+			{Asked: asked("b", 500), Jobs: []*measure.Job{exact(101_300)}},
+		}, ""},
+		{
+			"labels",
+			[]Done{
+				{Asked: asked("a", 0), Jobs: []*measure.Job{exact(100_000)}},
+				{Asked: asked("b", 20_000), LabelWait: 30 * time.Second, Answer: 30_100 * time.Millisecond, Jobs: []*measure.Job{late}},
+			},
+			"waited 15.0 s for node labels",
+		},
+		{"failed", []Done{
+			{Asked: asked("a", 0), Jobs: []*measure.Job{exact(100_000)}},
+			{Asked: asked("b", 3000), Jobs: []*measure.Job{failed}},
+			{Asked: asked("c", 4000)},
+		}, "2 jobs failed"},
 		{"short", []Done{{Asked: asked("a", 0), Jobs: []*measure.Job{short}}}, "output: -50.0%"},
 		{"full", []Done{{Asked: asked("a", 0), Jobs: []*measure.Job{full}}}, "maps waited 3.0 s"},
 		{"tiny", []Done{{Asked: tiny, Jobs: []*measure.Job{tinyDone}}}, "maps read whole lines"},
-		{"two in one", []Done{{Asked: &Asked{Job: "stages", Maps: 8, Reduces: 4, InputBytes: 8 << 20, ShuffleBytes: 4 << 20, OutputBytes: 2 << 20}, Jobs: []*measure.Job{exact(0), exact(10_000)}}}, ""},
+		{"two in one", []Done{{Asked: &Asked{
+			Job: "stages", Maps: 8, Reduces: 4, InputBytes: 8 << 20, ShuffleBytes: 4 << 20,
+			OutputBytes: 2 << 20,
+		}, Jobs: []*measure.Job{exact(0), exact(10_000)}}}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a := Achieve(c.done)

@@ -34,8 +34,9 @@ func drawDone(t *rapid.T) []Done {
 			late += rapid.Float64Range(0, 9000).Draw(t, "late")
 			d.Jobs = append(d.Jobs, &measure.Job{
 				SubmitMs: late, CompletionMs: 5000, Maps: d.Asked.Maps, Reduces: d.Asked.Reduces,
-				Outcome: rapid.SampledFrom([]traces.Outcome{traces.Succeeded, traces.Succeeded, traces.Failed}).Draw(t, "outcome"),
-				Bytes:   measure.Bytes{Input: bytes.Draw(t, "got in"), Shuffle: bytes.Draw(t, "got shuffled"), Output: bytes.Draw(t, "got out")}, MapWaitMs: 100,
+				Outcome:   rapid.SampledFrom([]traces.Outcome{traces.Succeeded, traces.Succeeded, traces.Failed}).Draw(t, "outcome"),
+				Bytes:     measure.Bytes{Input: bytes.Draw(t, "got in"), Shuffle: bytes.Draw(t, "got shuffled"), Output: bytes.Draw(t, "got out")},
+				MapWaitMs: 100,
 			})
 		}
 		list = append(list, d)
@@ -63,12 +64,14 @@ func TestSumOfSubmissions(t *testing.T) {
 			if ended := len(list[i].Jobs) > 0 && !failed; ended != (c.CompletionMs >= 0) || ended != (c.FailedJobs == 0) {
 				t.Fatalf("%+v: %d jobs, one of which failed: %t", c, len(list[i].Jobs), failed)
 			}
-			if c.Input.Asked > 0 && math.Abs(c.Input.ErrorPct-100*(float64(c.Input.Got)/float64(c.Input.Asked)-1)) > 1e-6*(1+math.Abs(c.Input.ErrorPct)) || c.Input.Asked == 0 && c.Input.Got > 0 && c.Input.ErrorPct != 100 {
+			if c.Input.Asked > 0 && math.Abs(c.Input.ErrorPct-100*(float64(c.Input.Got)/float64(c.Input.Asked)-1)) > 1e-6*(1+
+				math.Abs(c.Input.ErrorPct)) || c.Input.Asked == 0 && c.Input.Got > 0 && c.Input.ErrorPct != 100 {
 				t.Fatalf("%+v: want the error in percent of what was asked", c.Input)
 			}
 		}
 		s := a.Sum
-		if s.Input.Asked != want.Input.Asked || s.Input.Got != want.Input.Got || s.Output.Asked != want.Output.Asked || s.Output.Got != want.Output.Got || s.Maps.Got != want.Maps.Got || s.FailedJobs != want.FailedJobs {
+		if s.Input.Asked != want.Input.Asked || s.Input.Got != want.Input.Got || s.Output.Asked != want.Output.Asked ||
+			s.Output.Got != want.Output.Got || s.Maps.Got != want.Maps.Got || s.FailedJobs != want.FailedJobs {
 			t.Fatalf("sum %+v, want %+v", s, want)
 		}
 		if math.Abs(s.Arrival.LateMs-late) > 1e-6 || jobs > 0 && math.Abs(earliest) > 1e-6 {
@@ -98,7 +101,11 @@ func TestWorstFirst(t *testing.T) {
 	job := func(name string, failed int, percent float64) Comparison {
 		return Comparison{Job: name, FailedJobs: failed, Output: Amount{ErrorPct: percent}}
 	}
-	a := Achieved{Jobs: []Comparison{job("exact", 0, 0), job("near", 0, 5), job("off", 0, -6), job("far", 0, 80), job("failed", 1, 0), job("lost", 2, -100), {Job: "late", Arrival: Arrival{LateMs: 900, ErrorPct: 90}}}}
+	a := Achieved{Jobs: []Comparison{
+		job("exact", 0, 0), job("near", 0, 5), job("off", 0, -6), job("far", 0, 80), job("failed", 1, 0),
+		job("lost", 2, -100),
+		{Job: "late", Arrival: Arrival{LateMs: 900, ErrorPct: 90}},
+	}}
 	for n, want := range map[int]string{0: "[]", 2: "[lost failed]", 9: "[lost failed far off]"} {
 		names := []string{}
 		for _, c := range a.worst(n) {
@@ -118,11 +125,15 @@ func TestMainBlock(t *testing.T) {
 		offset, length int64
 		want           traces.Block
 	}{{0, 100, 1}, {0, 250, 1}, {60, 100, 2}, {50, 100, 1}, {199, 2, 2}, {199, 100, 3}, {200, 1, 3}, {50, 0, 1}, {900, 10, 1}} {
-		if got := mainBlock(file, Split{OffsetBytes: x.offset, LengthBytes: x.length}, 100); got.block != x.want || got.offset != x.offset || got.bytes != x.length {
+		if got := mainBlock(file, Split{OffsetBytes: x.offset, LengthBytes: x.length}, 100); got.block != x.want || got.offset != x.offset ||
+			got.bytes != x.length {
 			t.Errorf("%d bytes from %d on, in blocks of 100: %+v, want block %d", x.length, x.offset, got, x.want)
 		}
 	}
-	for bytes, want := range map[int64]string{100: "[100]", 109: "[109]", 110: "[100 10]", 300: "[100 100 100]", 305: "[100 100 105]", 5: "[5]"} {
+	for bytes, want := range map[int64]string{
+		100: "[100]", 109: "[109]", 110: "[100 10]", 300: "[100 100 100]", 305: "[100 100 105]",
+		5: "[5]",
+	} {
 		var blocks []split
 		for at := int64(0); at < bytes; at += 100 {
 			blocks = append(blocks, split{offset: at, bytes: min(100, bytes-at)})

@@ -21,7 +21,10 @@ func TestGeneratedTwin(t *testing.T) {
 		Name: "two-jobs", Summary: "two jobs that read one file",
 		Params: []sched.Param{{Name: "gap", Type: sched.Duration, Default: "5s", Doc: "time between the jobs"}},
 		Jobs: func(a sched.Args) ([]generate.Job, error) {
-			maps := []generate.Map{{Path: "f", ReadBytes: mib, EmitBytes: mib / 2, CPUMs: 70}, {Path: "f", ReadBytes: mib, EmitBytes: mib / 2, CPUMs: 30}}
+			maps := []generate.Map{
+				{Path: "f", ReadBytes: mib, EmitBytes: mib / 2, CPUMs: 70},
+				{Path: "f", ReadBytes: mib, EmitBytes: mib / 2, CPUMs: 30},
+			}
 			return []generate.Job{
 				{Name: "b", At: time.Minute + time.Duration(a.Int("gap")), Maps: maps},
 				{Name: "a", At: time.Minute, Pool: "first", Maps: maps, Reduces: []generate.Reduce{{WriteBytes: mib, CPUMs: 9}}},
@@ -37,7 +40,8 @@ func TestGeneratedTwin(t *testing.T) {
 		t.Fatalf("jobs %+v, want a at 0s and b at 2s", x.Jobs)
 	}
 	a := x.Jobs[0]
-	if a.Pool != "first" || a.Reduces != 1 || a.Maps[1].OffsetBytes != 2*mib || a.Work.Maps[0].ComputeMs != 140 || a.Work.Reduces[0].ComputeMs != 18 || a.Work.Shares[0] != 2*mib {
+	if a.Pool != "first" || a.Reduces != 1 || a.Maps[1].OffsetBytes != 2*mib || a.Work.Maps[0].ComputeMs != 140 ||
+		a.Work.Reduces[0].ComputeMs != 18 || a.Work.Shares[0] != 2*mib {
 		t.Errorf("job a: %+v", a)
 	}
 	if got := workload.Costs(w); got != "trace" {

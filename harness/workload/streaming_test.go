@@ -52,7 +52,10 @@ func about(t *rapid.T, what string, got int64, want, slack float64) {
 // input for the same input only.
 func TestStreamingTwin(t *testing.T) {
 	out := 0.5
-	w := streaming{config.Workload{Name: config.Streaming, Label: "mixed", Size: 10 * units.MiB, Maps: 3, Reduces: 2, CPU: units.Duration(50 * time.Millisecond), MapOutput: &out, Jobs: 2}}
+	w := streaming{config.Workload{
+		Name: config.Streaming, Label: "mixed", Size: 10 * units.MiB, Maps: 3, Reduces: 2,
+		CPU: units.Duration(50 * time.Millisecond), MapOutput: &out, Jobs: 2,
+	}}
 	x, err := w.Twin(t.Context(), config.Cache{Fraction: 0.34, Seed: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -80,8 +83,10 @@ func TestStreamingTwin(t *testing.T) {
 		t.Fatal(err)
 	}
 	// A map of 20 MiB computes for 1 s and sleeps for 9.
-	if c := x.Costs.Map; c.WholeMs(20<<20) != 10_000 || c.CoresPercent(20<<20) != 10 || c.CoresPercent(0) != 1 || x.Costs.Reduce.CoresPercent(20<<20) != 0 {
-		t.Errorf("maps that sleep take %d ms and %d %% of a core, want 10000 and 10, without input 1; reduces %d, want 0", c.WholeMs(20<<20), c.CoresPercent(20<<20), x.Costs.Reduce.CoresPercent(20<<20))
+	if c := x.Costs.Map; c.WholeMs(20<<20) != 10_000 || c.CoresPercent(20<<20) != 10 || c.CoresPercent(0) != 1 ||
+		x.Costs.Reduce.CoresPercent(20<<20) != 0 {
+		t.Errorf("maps that sleep take %d ms and %d %% of a core, want 10000 and 10, without input 1; reduces %d, want 0", c.WholeMs(20<<20),
+			c.CoresPercent(20<<20), x.Costs.Reduce.CoresPercent(20<<20))
 	}
 	if s := w.spec([]int64{5, 6}, 1); fmt.Sprint(s.Maps.SleepMs) != fmt.Sprint(synthetic.Same(9000)) {
 		t.Errorf("a map is to sleep for %v", s.Maps.SleepMs)

@@ -13,7 +13,10 @@ import (
 // A trace keeps the deadline of its own unless the experiment file gives another.
 func TestTerms(t *testing.T) {
 	after := config.Deadline{After: units.Duration(90 * time.Second)}
-	recorded := config.Workload{Name: config.WorkloadTrace, Label: "day", Trace: "../fidelity/testdata/run/trials/r01-wordcount-yarn/trace.heddle", Speed: 1, Scale: 1}
+	recorded := config.Workload{
+		Name: config.WorkloadTrace, Label: "day",
+		Trace: "../fidelity/testdata/run/trials/r01-wordcount-yarn/trace.heddle", Speed: 1, Scale: 1,
+	}
 	again := recorded
 	again.Deadline = config.Deadline{Times: 2, Recorded: true}
 	for _, c := range []struct {

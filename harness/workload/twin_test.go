@@ -114,7 +114,10 @@ func TestSameInput(t *testing.T) {
 }
 
 func TestUnknownSetting(t *testing.T) {
-	w := config.Workload{Name: "sort", Label: "sort", Size: 64 * units.MiB, Settings: map[string]string{"mapreduce.map.sort.spill.percent": "0.5"}}
+	w := config.Workload{
+		Name: "sort", Label: "sort", Size: 64 * units.MiB,
+		Settings: map[string]string{"mapreduce.map.sort.spill.percent": "0.5"},
+	}
 	errtest.Has(t, errtest.Of(workload.Of(w).Twin(t.Context(), config.Cache{})), "mapreduce.map.sort.spill.percent")
 }
 
@@ -169,7 +172,8 @@ func TestTwinOfAQuery(t *testing.T) {
 			t.Errorf("file %+v: want it cached", f)
 		}
 	}
-	if _, jobs, _ := events(config.Workload{Name: "scan", Label: "scan", Profile: "small", Maps: 6, Reduces: 3}); len(jobs) != 1 || jobs[0].Reduces != 0 {
+	if _, jobs, _ := events(config.Workload{Name: "scan", Label: "scan", Profile: "small", Maps: 6, Reduces: 3}); len(jobs) != 1 ||
+		jobs[0].Reduces != 0 {
 		t.Errorf("jobs of a scan: %+v, want one without reduces", jobs)
 	}
 	if x, jobs, _ := events(config.Workload{Name: "join", Label: "join", Visits: 1000, Jobs: 2}); len(jobs) != 4 || len(x.After()) != 2 {
@@ -204,11 +208,15 @@ func TestGrepTwin(t *testing.T) {
 // TestSleepTwin: sleep reads nothing, so its maps have no file and no node, and its
 // tasks wait as long as they sleep.
 func TestSleepTwin(t *testing.T) {
-	w := config.Workload{Name: "sleep", Label: "s", Sleep: units.Duration(2 * time.Second), ReduceSleep: units.Duration(time.Second), Maps: 5, Reduces: 3, Jobs: 2}
+	w := config.Workload{
+		Name: "sleep", Label: "s", Sleep: units.Duration(2 * time.Second), ReduceSleep: units.Duration(time.Second), Maps: 5,
+		Reduces: 3, Jobs: 2,
+	}
 	x := errtest.Must(workload.Of(w).Twin(t.Context(), config.Cache{}))
 	l := twin(t, w, config.Cache{}, 1)
 	if len(l.maps) != 10 || l.jobs != 2 || l.submitted.Maps != 5 || l.submitted.Reduces != 3 || len(x.After()) != 0 {
-		t.Errorf("%d maps in %d jobs, the last %+v, later %v; want 5 maps and 3 reduces in each of two at once", len(l.maps), l.jobs, l.submitted, x.After())
+		t.Errorf("%d maps in %d jobs, the last %+v, later %v; want 5 maps and 3 reduces in each of two at once", len(l.maps), l.jobs, l.submitted,
+			x.After())
 	}
 	for _, m := range l.maps {
 		if len(m.Blocks)+len(m.SplitHosts) > 0 || m.LengthBytes != 0 {
@@ -241,9 +249,14 @@ func TestDFSIOTwin(t *testing.T) {
 
 // TestNoTwin: workloads whose jobs are not known say what to do instead.
 func TestNoTwin(t *testing.T) {
-	for _, w := range []config.Workload{{Name: "kmeans", Size: units.MiB}, {Name: "bayes", Size: units.MiB}, {Name: "script", Script: "ml/kmeans", Profile: "tiny"}} {
+	for _, w := range []config.Workload{
+		{Name: "kmeans", Size: units.MiB},
+		{Name: "bayes", Size: units.MiB},
+		{Name: "script", Script: "ml/kmeans", Profile: "tiny"},
+	} {
 		w.Label = "x"
-		if _, err := workload.Of(w).Twin(t.Context(), config.Cache{}); err == nil || !strings.Contains(err.Error(), "workload x: only a cluster knows which jobs its programs start; run it there") {
+		if _, err := workload.Of(w).Twin(t.Context(), config.Cache{}); err == nil ||
+			!strings.Contains(err.Error(), "workload x: only a cluster knows which jobs its programs start; run it there") {
 			t.Errorf("%s: error %v", w.Name, err)
 		}
 	}
@@ -265,11 +278,29 @@ func TestTooLargeToSimulate(t *testing.T) {
 	}{
 		{"as large as may be", []int64{30 * tera}, []workload.Job{{Reduces: 1}}, lab, ""},
 		{"an empty file", []int64{0}, []workload.Job{{}}, lab, ""},
-		{"too many blocks", []int64{128 * tera}, []workload.Job{list(1 << 20)}, lab, "8388608 blocks of 16MiB with 2 replicas each, and a simulation takes at most 2000000"},
+		{
+			"too many blocks",
+			[]int64{128 * tera},
+			[]workload.Job{list(1 << 20)},
+			lab,
+			"8388608 blocks of 16MiB with 2 replicas each, and a simulation takes at most 2000000",
+		},
 		{"too many blocks in two files", []int64{20 * tera, 20 * tera}, []workload.Job{list(1)}, lab, "2621440 blocks"},
-		{"files longer than a number", []int64{math.MaxInt64, math.MaxInt64}, []workload.Job{list(1)}, workload.Conf{BlockBytes: 1, Replication: 1}, "blocks"},
+		{
+			"files longer than a number",
+			[]int64{math.MaxInt64, math.MaxInt64},
+			[]workload.Job{list(1)},
+			workload.Conf{BlockBytes: 1, Replication: 1},
+			"blocks",
+		},
 		{"too many replicas", []int64{30 * tera}, []workload.Job{{}}, workload.Conf{BlockBytes: 16 << 20, Replication: 512}, "7812 such blocks"},
-		{"every job reads all", []int64{30 * tera}, []workload.Job{{}, {}}, lab, "2 jobs have 3932160 tasks, and a simulation takes at most 2000000"},
+		{
+			"every job reads all",
+			[]int64{30 * tera},
+			[]workload.Job{{}, {}},
+			lab,
+			"2 jobs have 3932160 tasks, and a simulation takes at most 2000000",
+		},
 		{"jobs that follow", []int64{1}, []workload.Job{list(1), {After: 1, FollowMaps: math.MaxInt32, Reduces: math.MaxInt32}}, lab, "tasks"},
 		{"no block size", []int64{1}, nil, workload.Conf{Replication: 1}, "block size 0"},
 		{"no replicas", []int64{1}, nil, workload.Conf{BlockBytes: 1}, "replication 0"},

@@ -193,7 +193,10 @@ func TestRowsThatAreWrong(t *testing.T) {
 	errtest.None(t, o.Row([]byte("a\x011\x010.5")))
 	errtest.Has(t, o.Row([]byte("b\x011\x010.6")), "falling")
 	r := NewResult(Scan)
-	for _, err := range []error{r.Ranking([]byte("a,b,c")), r.Ranking([]byte("a")), r.Visit([]byte("a")), r.Visit([]byte("1,2,3,x,5,6,7,8,9"))} {
+	for _, err := range []error{
+		r.Ranking([]byte("a,b,c")), r.Ranking([]byte("a")), r.Visit([]byte("a")),
+		r.Visit([]byte("1,2,3,x,5,6,7,8,9")),
+	} {
 		if err == nil {
 			t.Error("a wrong row is taken")
 		}

@@ -105,7 +105,8 @@ func TestSharedFiles(t *testing.T) {
 			if err != nil || len(report.Damage) > 0 {
 				t.Errorf("check: %v, damage %v", err, report.Damage)
 			}
-			t.Logf("%d events, %d nodes, %d warnings, first %v", r.Events, r.Nodes, len(report.Warnings), report.Warnings[:min(2, len(report.Warnings))])
+			t.Logf("%d events, %d nodes, %d warnings, first %v", r.Events, r.Nodes, len(report.Warnings),
+				report.Warnings[:min(2, len(report.Warnings))])
 		})
 	}
 }
@@ -341,14 +342,17 @@ func TestSWIMRoundTrip(t *testing.T) {
 	trace, r := mustImport(t, o, piece)
 	got := must(os.ReadFile(mustExport(t, "swim", trace)))
 	if !bytes.Equal(got, want) {
-		t.Errorf("the list of %d jobs comes back otherwise:\n%s", r.Jobs, cmp.Diff(strings.Split(string(want), "\n"), strings.Split(string(got), "\n")))
+		t.Errorf("the list of %d jobs comes back otherwise:\n%s", r.Jobs,
+			cmp.Diff(strings.Split(string(want), "\n"), strings.Split(string(got), "\n")))
 	}
 	h, events := readTrace(t, trace)
 	if d := cmp.Diff([]string{"nodes", "tasks", "durations", "schedule", "replicas"}, h.Synthetic); d != "" {
 		t.Errorf("synthetic:\n%s", d)
 	}
-	if o.Rules.Replication = o.Replication; h.Format != traces.ListFormatVersion || h.List == nil || *h.List != o.Rules || len(events) != r.Jobs {
-		t.Errorf("format %d, rules %+v, %d events of %d jobs; want %d, %+v, an event a job", h.Format, h.List, len(events), r.Jobs, traces.ListFormatVersion, o.Rules)
+	if o.Rules.Replication = o.Replication; h.Format != traces.ListFormatVersion || h.List == nil || *h.List != o.Rules ||
+		len(events) != r.Jobs {
+		t.Errorf("format %d, rules %+v, %d events of %d jobs; want %d, %+v, an event a job", h.Format, h.List, len(events), r.Jobs,
+			traces.ListFormatVersion, o.Rules)
 	}
 	for _, form := range []string{"rumen", "sls", "perfetto", "parquet"} {
 		to := filepath.Join(t.TempDir(), "refused")

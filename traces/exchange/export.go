@@ -16,8 +16,10 @@ import (
 type ExportOptions struct {
 	Input  string // path of the trace to export
 	Format *format.Format
-	Table  string `flag:"table" suggest:"tables" text:"for parquet, the TABLE to write" of:"TABLE"`               // which of the format's tables to write, if it has such
-	Output string `flag:"output,o" text:"write to FILE, which must not exist; - is stdout" of:"FILE" without:"-"` // path of the file to write; no file may have this path yet
+	// which of the format's tables to write, if it has such
+	Table string `flag:"table" suggest:"tables" text:"for parquet, the TABLE to write" of:"TABLE"`
+	// path of the file to write; no file may have this path yet
+	Output string `flag:"output,o" text:"write to FILE, which must not exist; - is stdout" of:"FILE" without:"-"`
 	// Topology is the path of a second new file, for the nodes of the cluster;
 	// if it is empty, no such file is written.
 	Topology string `flag:"topology" text:"write the nodes to FILE, if the format has such a file" of:"FILE"`

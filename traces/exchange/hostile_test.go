@@ -55,11 +55,15 @@ func TestHostileFiles(t *testing.T) {
 		"utf-16":    {[]byte("\xff\xfe{\x00}\x00"), "in UTF-16"},
 		"no line":   {bytes.Repeat([]byte("a"), 1<<20), "no known form"},
 		"zeros":     {make([]byte, 1<<20), "no known form"},
-		"copies":    {[]byte(`{"job.start.ms":0,"job.count":65536,"job.tasks":[{"count":1048576,"container.duration.ms":5}]}`), "ask for over 20000000 tasks"},
-		"schema":    {[]byte("Avro-Json\n" + strings.Repeat(`{"type":"record","name":"E","fields":[`, 1<<15) + "\n"), "not an Avro schema"},
+		"copies": {
+			[]byte(`{"job.start.ms":0,"job.count":65536,"job.tasks":[{"count":1048576,"container.duration.ms":5}]}`),
+			"ask for over 20000000 tasks",
+		},
+		"schema": {[]byte("Avro-Json\n" + strings.Repeat(`{"type":"record","name":"E","fields":[`, 1<<15) + "\n"), "not an Avro schema"},
 		"array": {[]byte("Avro-Binary\n" + `{"type":"record","name":"E","fields":[{"name":"type","type":"string"},{"name":"event","type":{"type":"array","items":"null"}}]}` +
 			"\n\x02a\xfe\xff\xff\xff\xff\xff\xff\xff\x7f\x00"), "zero-byte items"},
-		"text": {[]byte("Avro-Binary\n" + `{"type":"record","name":"E","fields":[{"name":"type","type":"string"}]}` + "\n\xfe\xff\xff\xff\xff\xff\xff\xff\x7fabc"), "no job is left"},
+		"text": {[]byte("Avro-Binary\n" + `{"type":"record","name":"E","fields":[{"name":"type","type":"string"}]}` +
+			"\n\xfe\xff\xff\xff\xff\xff\xff\xff\x7fabc"), "no job is left"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder := t.TempDir()

@@ -31,8 +31,9 @@ type ImportOptions struct {
 	// or of folders, such as the history server's, of which all histories are read.
 	Inputs []string
 	Format *format.Format // format of the input files; nil means that it is detected from their content
-	Output string         `flag:"output,o" text:"write the trace to FILE, which must not exist" of:"FILE"` // path of the trace to write; a file with this path is replaced
-	Writer string         // name and version of the program, for the header of the trace
+	// path of the trace to write; a file with this path is replaced
+	Output string `flag:"output,o" text:"write the trace to FILE, which must not exist" of:"FILE"`
+	Writer string // name and version of the program, for the header of the trace
 	// Strict makes the import fail at the first defect in an input file.
 	Strict bool `flag:"strict" text:"refuse what is otherwise mended and counted"`
 	// Partial makes the import go on if more than one job, and more than 1 % of the

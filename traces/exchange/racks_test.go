@@ -48,7 +48,11 @@ func TestRacksOfBareHosts(t *testing.T) {
 		{"told before it", []string{teller + oneMap(1, "n2", "/r1/n1")}, traces.LevelRack, "/r1", 0, 0},
 		{"told by a later file", []string{oneMap(1, "n2", "/r1/n1"), teller}, traces.LevelRack, "/r1", 0, 0},
 		{"told by a split", []string{oneMap(1, "n2", "/r1/n1") + oneMap(9, "/r1/n1", "/r1/n2")}, traces.LevelRack, "/r1", 0, 0},
-		{"told by a clean-up", []string{oneMap(1, "n2", "/r1/n1") + strings.Replace(teller, `"mapTasks"`, cleanup+`"mapTasks"`, 1)}, traces.LevelRack, "/r1", 0, 0},
+		{
+			"told by a clean-up",
+			[]string{oneMap(1, "n2", "/r1/n1") + strings.Replace(teller, `"mapTasks"`, cleanup+`"mapTasks"`, 1)},
+			traces.LevelRack, "/r1", 0, 0,
+		},
 		{"told by the topology", []string{oneMap(1, "n2", "/r1/n1"), topology}, traces.LevelRack, "/r1", 0, 0},
 		{"all told by the topology", []string{topology, oneMap(1, "n2", "n1")}, traces.LevelRack, "/r1", 0, 0},
 		{"another rack", []string{oneMap(1, "n2", "/r2/n3") + teller}, traces.LevelOff, "/r1", 0, 0},
@@ -67,7 +71,8 @@ func TestRacksOfBareHosts(t *testing.T) {
 			}
 			path, r := mustImport(t, DefaultImport, inputs...)
 			if len(r.Mended) > 0 || r.RacklessHosts != c.hosts || r.RacklessAttempts != c.attempts {
-				t.Errorf("mended %v, %d hosts and %d attempts without a rack; want %d and %d", r.Mended, r.RacklessHosts, r.RacklessAttempts, c.hosts, c.attempts)
+				t.Errorf("mended %v, %d hosts and %d attempts without a rack; want %d and %d", r.Mended, r.RacklessHosts, r.RacklessAttempts, c.hosts,
+					c.attempts)
 			}
 			_, events := readTrace(t, path)
 			for _, e := range events {

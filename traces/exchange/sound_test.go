@@ -107,7 +107,8 @@ func soundInfo(info *measure.Figures, ordered bool) error {
 	for _, p := range info.Phases {
 		phases += p.Count
 	}
-	if tasks != info.Maps+info.Reduces || info.List == nil && int64(tasks) > info.Events || int64(phases) > 9*info.Events || int64(len(info.JobList)) > info.Events {
+	if tasks != info.Maps+info.Reduces || info.List == nil && int64(tasks) > info.Events || int64(phases) > 9*info.Events ||
+		int64(len(info.JobList)) > info.Events {
 		return fmt.Errorf("%d tasks and %d jobs of %d events", tasks, len(info.JobList), info.Events)
 	}
 	return sound(reflect.ValueOf(info).Elem(), "info")
@@ -122,7 +123,8 @@ func sound(v reflect.Value, place string) error {
 		}
 	case reflect.Float64:
 		// -1 is a figure that there is not.
-		if f := v.Float(); math.IsNaN(f) || math.IsInf(f, 0) || f < 0 && f != -1 && !strings.HasSuffix(place, "SubmitMs") && !strings.HasSuffix(place, "CompletionMs") {
+		if f := v.Float(); math.IsNaN(f) || math.IsInf(f, 0) || f < 0 && f != -1 && !strings.HasSuffix(place, "SubmitMs") &&
+			!strings.HasSuffix(place, "CompletionMs") {
 			return fmt.Errorf("%s is %v", place, f)
 		}
 	case reflect.Pointer:
@@ -178,7 +180,8 @@ func lineSeeds(tb testing.TB) [][]byte {
 	events := append(jhist.Events(job, 1795266014072*1e6),
 		&traces.NodeSample{T: 1, Node: "n1", CPUUser: 0.5},
 		&traces.Decision{T: 2, ID: 1, Job: "job_1_0001", Node: "n1", TaskIndex: -1, BindIndex: 0, Seen: &traces.Seen{
-			Candidates: []traces.Candidate{{Node: "n2", Room: traces.RoomFull, ForMs: 1}}, Passed: []traces.PassedJob{{Job: "job_1_0002", Why: traces.PassedWaits}},
+			Candidates: []traces.Candidate{{Node: "n2", Room: traces.RoomFull, ForMs: 1}},
+			Passed:     []traces.PassedJob{{Job: "job_1_0002", Why: traces.PassedWaits}},
 		}},
 		&traces.Actuation{T: 3, Decision: 1, AskedAt: 2, GrantedAt: 3, Outcome: "honoured"},
 		&traces.Heartbeat{T: 4, Node: "n1"}, &traces.BlockReplica{T: 4, Block: 7, Node: "n1", LengthBytes: 9}, &traces.Note{T: 5, Text: "x"})

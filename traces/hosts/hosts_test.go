@@ -65,8 +65,9 @@ func TestNames(t *testing.T) {
 			same: map[string]string{}, doubts: []string{"localhost may be n1 or another node: taken as a machine of its own"},
 		},
 		"local maps tell an address": {
-			stored: []string{"10.0.0.1", "10.0.0.2"}, ran: []string{"n1", "n2"}, local: [][2]string{{"10.0.0.1", "n1"}, {"10.0.0.2", "n1"}, {"10.0.0.2", "n2"}},
-			same: map[string]string{"10.0.0.1": "n1"},
+			stored: []string{"10.0.0.1", "10.0.0.2"}, ran: []string{"n1", "n2"},
+			local: [][2]string{{"10.0.0.1", "n1"}, {"10.0.0.2", "n1"}, {"10.0.0.2", "n2"}},
+			same:  map[string]string{"10.0.0.1": "n1"},
 		},
 		"one machine that is called localhost": {stored: []string{"localhost"}, ran: []string{"localhost"}, same: map[string]string{}},
 	} {

@@ -14,7 +14,8 @@ func TestAlign(t *testing.T) {
 	const submitted = 1_449_525_218_000
 	at := func(s int64) int64 { return submitted - 20_000 + 1000*s }
 	j := &Job{
-		ID: "job_1449525218032_0040", SubmitMs: submitted, LaunchMs: at(2), FinishMs: at(25), Maps: 2, Reduces: 1, AMHosts: []string{"n1"}, amStartMs: at(1),
+		ID: "job_1449525218032_0040", SubmitMs: submitted, LaunchMs: at(2), FinishMs: at(25), Maps: 2, Reduces: 1, AMHosts: []string{"n1"},
+		amStartMs: at(1),
 		Tasks: []*Task{
 			{ID: "task_1449525218032_0040_m_000000", Type: "MAP", StartMs: at(3), FinishMs: at(14), Status: "SUCCEEDED", Attempts: []*Attempt{
 				{ID: "attempt_1449525218032_0040_m_000000_0", Host: "n1", StartMs: at(4), FinishMs: at(14), MapFinishMs: at(13), Status: "SUCCEEDED"},
@@ -26,7 +27,8 @@ func TestAlign(t *testing.T) {
 	}
 	mended := map[mend.Kind]int{}
 	j.align(func(k mend.Kind, _ string) { mended[k]++ })
-	if j.BehindMs != 19_000 || j.FinishMs-j.SubmitMs != 24_000 || j.Behind() != "job_1449525218032_0040: the clock of n1 is 19s behind at least" {
+	if j.BehindMs != 19_000 || j.FinishMs-j.SubmitMs != 24_000 ||
+		j.Behind() != "job_1449525218032_0040: the clock of n1 is 19s behind at least" {
 		t.Errorf("%d ms behind, took %d ms, %q", j.BehindMs, j.FinishMs-j.SubmitMs, j.Behind())
 	}
 	// By its one phase, the clock of n2 is 29 to 39 s ahead: 34 s, give or take 5.

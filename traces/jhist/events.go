@@ -105,7 +105,8 @@ func (c *converter) task(t *Task) {
 	f := &traces.TaskFinished{T: c.time(end), Task: id, Outcome: outcome(t.Status), Winner: -1}
 	if w, err := traces.ParseAttempt(t.Winner); err == nil && w.Number < maxIndex {
 		f.Winner = w.Number
-	} else if i := slices.IndexFunc(t.Attempts, func(a *Attempt) bool { return a.Status == "SUCCEEDED" }); i >= 0 && f.Outcome == traces.Succeeded {
+	} else if i := slices.IndexFunc(t.Attempts, func(a *Attempt) bool { return a.Status == "SUCCEEDED" }); i >= 0 &&
+		f.Outcome == traces.Succeeded {
 		if w, err := traces.ParseAttempt(t.Attempts[i].ID); err == nil && w.Number < maxIndex {
 			f.Winner = w.Number // files of Hadoop 0.23 do not name the winner: take the first attempt that succeeded
 		}

@@ -33,7 +33,8 @@ func TestRealJobs(t *testing.T) {
 		t.Run(id, func(t *testing.T) {
 			job, events, _ := parseFile(t, path)
 			told := fmt.Sprintf("-%s-", job.Status)
-			if job.ID != id || !strings.HasPrefix(rest, fmt.Sprint(job.SubmitMs)) || !strings.Contains(rest, fmt.Sprint(job.FinishMs)) || !strings.Contains(rest, told) {
+			if job.ID != id || !strings.HasPrefix(rest, fmt.Sprint(job.SubmitMs)) || !strings.Contains(rest, fmt.Sprint(job.FinishMs)) ||
+				!strings.Contains(rest, told) {
 				t.Errorf("the job does not match its file's name, %s: %+v", filepath.Base(path), job)
 			}
 			compareWithGolden(t, id, describe(job, events))
@@ -143,7 +144,8 @@ func compareWithCounters(t *testing.T, job *Job) {
 	type sums struct{ Data, Rack, Other, Maps, Reduces, Read, Written, Shuffled, In, Out, Spilled int64 }
 	hadoop := sums{
 		end.DataLocalMaps, end.RackLocalMaps, end.OtherLocalMaps, end.LaunchedMaps, end.LaunchedReds, end.Counters.HDFSReadBytes,
-		end.Counters.HDFSWrittenBytes, end.Counters.ShuffleBytes, end.Counters.InputRecords, end.Counters.OutputRecords, end.Counters.SpilledRecords,
+		end.Counters.HDFSWrittenBytes, end.Counters.ShuffleBytes, end.Counters.InputRecords, end.Counters.OutputRecords,
+		end.Counters.SpilledRecords,
 	}
 	ours := sums{
 		levels[traces.LevelNode], levels[traces.LevelRack], levels[traces.LevelOff], launched[traces.Map], launched[traces.Reduce],
@@ -233,7 +235,8 @@ func TestOddFiles(t *testing.T) {
 	})
 	t.Run("numbers that cannot be", func(t *testing.T) {
 		text := strings.Replace(strings.Join(lines, ""), `"totalMaps":3`, `"totalMaps":-3`, 1)
-		text = strings.Replace(text, `"name":"GC_TIME_MILLIS","displayName":"GC time elapsed (ms)","value":`, `"name":"GC_TIME_MILLIS","displayName":"GC time elapsed (ms)","value":-`, 1)
+		text = strings.Replace(text, `"name":"GC_TIME_MILLIS","displayName":"GC time elapsed (ms)","value":`,
+			`"name":"GC_TIME_MILLIS","displayName":"GC time elapsed (ms)","value":-`, 1)
 		text = strings.Replace(text, `"launchTime":1`, `"launchTime":-1`, 1)
 		log := &mend.Log{}
 		job, _, err := parse(strings.NewReader(text), log)
@@ -251,7 +254,8 @@ func TestOddFiles(t *testing.T) {
 		} {
 			log := &mend.Log{}
 			job, _, err := parse(strings.NewReader(strings.NewReplacer(rename...).Replace(strings.Join(lines, ""))), log)
-			if c := job.Tasks[0].Attempts[0].Counters; err != nil || len(log.Counts()) != mends || c.FileWrittenBytes != 302609*int64(1-mends) || c.HDFSReadBytes < 239_999 || c.HDFSReadBytes > 240_999 {
+			if c := job.Tasks[0].Attempts[0].Counters; err != nil || len(log.Counts()) != mends || c.FileWrittenBytes != 302609*int64(1-mends) ||
+				c.HDFSReadBytes < 239_999 || c.HDFSReadBytes > 240_999 {
 				t.Errorf("%v: counters %+v, mended %v, error %v", rename, c, log.Counts(), err)
 			}
 		}
@@ -389,10 +393,13 @@ func describe(j *Job, events int) string {
 	for _, t := range j.Tasks {
 		fmt.Fprintf(&b, "%s %s %s to %s, hosts %v, winner %q\n", t.ID, t.Status, since(t.StartMs), since(t.FinishMs), t.SplitHosts, t.Winner)
 		for _, a := range t.Attempts {
-			fmt.Fprintf(&b, "  %s %s %s to %s on %s%s, %s %s, level %v\n", a.ID, a.Status, since(a.StartMs), since(a.FinishMs), a.Rack, "/"+a.Host, a.Locality, a.Avataar, j.Level(t, a, racks))
-			fmt.Fprintf(&b, "    map %s shuffle %s sort %s, %s\n    %+v\n", since(a.MapFinishMs), since(a.ShuffleFinishMs), since(a.SortFinishMs), a.Container, a.Counters)
+			fmt.Fprintf(&b, "  %s %s %s to %s on %s%s, %s %s, level %v\n", a.ID, a.Status, since(a.StartMs), since(a.FinishMs), a.Rack, "/"+a.Host,
+				a.Locality, a.Avataar, j.Level(t, a, racks))
+			fmt.Fprintf(&b, "    map %s shuffle %s sort %s, %s\n    %+v\n", since(a.MapFinishMs), since(a.ShuffleFinishMs), since(a.SortFinishMs),
+				a.Container, a.Counters)
 		}
 	}
-	fmt.Fprintf(&b, "total %+v\ndata, rack, other %d %d %d, launched %d %d\n", j.Counters, j.DataLocalMaps, j.RackLocalMaps, j.OtherLocalMaps, j.LaunchedMaps, j.LaunchedReduces)
+	fmt.Fprintf(&b, "total %+v\ndata, rack, other %d %d %d, launched %d %d\n", j.Counters, j.DataLocalMaps, j.RackLocalMaps, j.OtherLocalMaps,
+		j.LaunchedMaps, j.LaunchedReduces)
 	return b.String()
 }

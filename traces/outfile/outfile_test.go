@@ -47,7 +47,8 @@ func TestNamedOnceWhole(t *testing.T) {
 	}
 }
 
-// TestRemovesWhatKilledProcessesLeft finds files beside the one that is written: those that nobody holds a lock on go, those of a living process and all
+// TestRemovesWhatKilledProcessesLeft finds files beside the one that is written: those that nobody holds a lock on go, those of a
+// living process and all
 // other files stay.
 func TestRemovesWhatKilledProcessesLeft(t *testing.T) {
 	folder := t.TempDir()

@@ -56,7 +56,8 @@ func TestWrite(t *testing.T) {
 	if len(attempts) != 1 {
 		t.Fatalf("attempts %+v", attempts)
 	}
-	if a := attempts[0]; a.Job != string(job) || a.Kind != "map" || a.Node != "n1" || a.Rack != "/r1" || a.Outcome != "succeeded" || a.Split != "node" ||
+	if a := attempts[0]; a.Job != string(job) || a.Kind != "map" || a.Node != "n1" || a.Rack != "/r1" || a.Outcome != "succeeded" ||
+		a.Split != "node" ||
 		a.Replica != "unknown" || *a.Start != 3.5 || *a.Finish != 9 || *a.MapDone != 8 || a.ShuffleDone != nil ||
 		*a.Read != 77 ||
 		a.Written != nil {

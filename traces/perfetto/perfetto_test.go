@@ -20,20 +20,24 @@ func someRun() (traces.Header, []traces.Event) {
 	}
 	c := traces.NoCounters
 	c.HDFSReadBytes = 4096
-	return traces.Header{Cluster: traces.ClusterFacts{Nodes: []traces.NodeFacts{{Node: "n1", Rack: "/r1"}, {Node: "n2", Rack: "/r2"}}}}, []traces.Event{
-		&traces.NodeSample{T: 0, Node: "n1", CPUUser: 1.5, CPUSystem: 0.25, DiskReadBytesPerSec: -1, ContainersRunning: 2},
-		&traces.JobSubmitted{T: 1e6, Job: job, Name: `a "job"`, Maps: 2, Reduces: 1},
-		&traces.Decision{T: 2e6, ID: 1, Job: job, Node: "n1", TaskIndex: -1, BindIndex: 0, Reason: "node", Seen: &traces.Seen{
-			Candidates: []traces.Candidate{{Node: "n2", Level: traces.LevelNode, Room: traces.RoomFull, ForMs: 1}},
-		}},
-		&traces.AttemptStarted{T: 5e6, Attempt: attempt(traces.Map, 0), Node: "n1", Rack: "/r1", SplitLocality: traces.LevelNode},
-		&traces.AttemptStarted{T: 6e6, Attempt: attempt(traces.Map, 1), Node: "n1", Rack: "/r1"},
-		&traces.Actuation{T: 7e6, Decision: 1, AskedAt: 2e6, GrantedAt: 4e6, Outcome: "honoured", Bound: attempt(traces.Map, 0)},
-		&traces.AttemptFinished{T: 20e6 + 5, Attempt: attempt(traces.Map, 0), Outcome: traces.Succeeded, MapDone: 15e6, Counters: c},
-		&traces.AttemptStarted{T: 21e6, Attempt: attempt(traces.Reduce, 0), Node: "n2"},
-		&traces.AttemptFinished{T: 40e6, Attempt: attempt(traces.Reduce, 0), Outcome: traces.Failed, ShuffleDone: 30e6, SortDone: 32e6, Counters: traces.NoCounters, Error: "lost"},
-		&traces.Note{T: 41e6, Text: "a note"},
-	}
+	return traces.Header{Cluster: traces.ClusterFacts{Nodes: []traces.NodeFacts{{Node: "n1", Rack: "/r1"}, {Node: "n2", Rack: "/r2"}}}},
+		[]traces.Event{
+			&traces.NodeSample{T: 0, Node: "n1", CPUUser: 1.5, CPUSystem: 0.25, DiskReadBytesPerSec: -1, ContainersRunning: 2},
+			&traces.JobSubmitted{T: 1e6, Job: job, Name: `a "job"`, Maps: 2, Reduces: 1},
+			&traces.Decision{T: 2e6, ID: 1, Job: job, Node: "n1", TaskIndex: -1, BindIndex: 0, Reason: "node", Seen: &traces.Seen{
+				Candidates: []traces.Candidate{{Node: "n2", Level: traces.LevelNode, Room: traces.RoomFull, ForMs: 1}},
+			}},
+			&traces.AttemptStarted{T: 5e6, Attempt: attempt(traces.Map, 0), Node: "n1", Rack: "/r1", SplitLocality: traces.LevelNode},
+			&traces.AttemptStarted{T: 6e6, Attempt: attempt(traces.Map, 1), Node: "n1", Rack: "/r1"},
+			&traces.Actuation{T: 7e6, Decision: 1, AskedAt: 2e6, GrantedAt: 4e6, Outcome: "honoured", Bound: attempt(traces.Map, 0)},
+			&traces.AttemptFinished{T: 20e6 + 5, Attempt: attempt(traces.Map, 0), Outcome: traces.Succeeded, MapDone: 15e6, Counters: c},
+			&traces.AttemptStarted{T: 21e6, Attempt: attempt(traces.Reduce, 0), Node: "n2"},
+			&traces.AttemptFinished{
+				T: 40e6, Attempt: attempt(traces.Reduce, 0), Outcome: traces.Failed, ShuffleDone: 30e6, SortDone: 32e6,
+				Counters: traces.NoCounters, Error: "lost",
+			},
+			&traces.Note{T: 41e6, Text: "a note"},
+		}
 }
 
 // TestFormat holds every event against the rules of the trace-event format: its

@@ -12,16 +12,21 @@ type name string
 // TestFprintf escapes what arguments say, and nothing of the format.
 func TestFprintf(t *testing.T) {
 	var b strings.Builder
-	Fprintf(&b, "%s\t%s\n%v %v %d %.1f %v\n", "a\nheddle: forged\tcell", name("\x1b[2J"), errors.New("x\ny"), time.Second, 3, 0.5, []string{"a"})
+	Fprintf(&b, "%s\t%s\n%v %v %d %.1f %v\n", "a\nheddle: forged\tcell", name("\x1b[2J"), errors.New("x\ny"), time.Second, 3, 0.5,
+		[]string{"a"})
 	Fprintln(&b, "warning:", "a\nb\xff\u202e")
-	want := `a\u000aheddle: forged\u0009cell` + "\t" + `\u001b[2J` + "\n" + `x\u000ay 1s 3 0.5 [a]` + "\n" + `warning: a\u000ab\xff\u202e` + "\n"
+	want := `a\u000aheddle: forged\u0009cell` + "\t" + `\u001b[2J` + "\n" + `x\u000ay 1s 3 0.5 [a]` + "\n" + `warning: a\u000ab\xff\u202e` +
+		"\n"
 	if b.String() != want {
 		t.Errorf("printed\n%s\nwant\n%s", b.String(), want)
 	}
 }
 
 func TestOneLine(t *testing.T) {
-	for text, want := range map[string]string{"": "", "one": "one", "no node\n\tat org.apache.X\n\n\tat Y\n": "no node; at org.apache.X; at Y", "a\r\nb": "a; b"} {
+	for text, want := range map[string]string{
+		"": "", "one": "one", "no node\n\tat org.apache.X\n\n\tat Y\n": "no node; at org.apache.X; at Y",
+		"a\r\nb": "a; b",
+	} {
 		if got := OneLine(text); got != want {
 			t.Errorf("%q becomes %q, want %q", text, got, want)
 		}

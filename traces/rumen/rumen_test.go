@@ -41,7 +41,12 @@ func TestDefects(t *testing.T) {
 		{"unknown members", jobText(`"taskType"`, `"new":{"a":[1,{}]},"taskType"`), nil, 1, 1},
 		{"nulls", jobText(`"SUCCESS"`, "null", `"/r1/n2"`, "null", "[]", "null"), nil, 1, 1},
 		{"a list", "[" + strings.ReplaceAll(jobText()+","+jobText("0001", "0002"), "\n", "") + "]", nil, 2, 2},
-		{"damaged between two", jobText() + "{\"jobID\":\"job_1_2\",!}\n" + jobText("0000_0001", "0000_0002"), []mend.Kind{jsonstream.Damaged}, 2, 2},
+		{
+			"damaged between two", jobText() + "{\"jobID\":\"job_1_2\",!}\n" + jobText("0000_0001", "0000_0002"),
+			[]mend.Kind{jsonstream.Damaged},
+			2,
+			2,
+		},
 		{"cut off", jobText() + jobText()[:200], []mend.Kind{jsonstream.CutOff}, 1, 1},
 		{"a job twice", jobText() + jobText(), []mend.Kind{format.JobAgain}, 2, 2},
 		{"no id", jobText(`"jobID":"job_1400000000000_0001",`, ""), []mend.Kind{noJobID, foreignIDs}, 1, 1},
@@ -54,13 +59,18 @@ func TestDefects(t *testing.T) {
 		{"ends before it starts", jobText("1400000008900", "1400000001500"), []mend.Kind{format.EndFirst}, 1, 1},
 		{"another's task", jobText("task_1400000000000_0001_m", "task_1400000000000_0007_m"), []mend.Kind{foreignTask}, 1, 1},
 		{"a task's id that is none", jobText("task_1400000000000_0001_m_000000", "first"), []mend.Kind{foreignTask}, 1, 1},
-		{"a task with a huge number", jobText("task_1400000000000_0001_m_000000", "task_1400000000000_0001_m_999999999"), []mend.Kind{foreignTask}, 1, 1},
+		{
+			"a task with a huge number", jobText("task_1400000000000_0001_m_000000", "task_1400000000000_0001_m_999999999"),
+			[]mend.Kind{foreignTask},
+			1, 1,
+		},
 		{"an attempt that is a reduce's", jobText("attempt_1400000000000_0001_m", "attempt_1400000000000_0001_r"), []mend.Kind{foreignTry}, 1, 1},
 		{"an attempt of another task", jobText("m_000000_0", "m_000004_0"), []mend.Kind{foreignTry}, 1, 1},
 		{"odd outcome", jobText(`"result":"SUCCESS"`, `"result":"MAYBE"`), []mend.Kind{oddOutcome}, 1, 1},
 		{"no end of the job", jobText(`"finishTime":1400000030000`, `"finishTime":-1`), []mend.Kind{noJobEnd}, 1, 1},
 		{"submitted late", jobText(`"submitTime":1400000000000`, `"submitTime":1400000005000`), []mend.Kind{lateSubmit}, 1, 1},
-		{"no time at all", jobText("1400000000500", "-1", "1400000030000", "-1", `"submitTime":1400000000000`, `"submitTime":-1`, "1400000001000", "-1", "1400000002000", "-1"), []mend.Kind{noTime}, 0, 0},
+		{"no time at all", jobText("1400000000500", "-1", "1400000030000", "-1", `"submitTime":1400000000000`, `"submitTime":-1`, "1400000001000",
+			"-1", "1400000002000", "-1"), []mend.Kind{noTime}, 0, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			log := &mend.Log{File: "f.json"}
@@ -83,7 +93,8 @@ func TestDefects(t *testing.T) {
 			if len(c.mends) == 0 && err != nil {
 				t.Errorf("strict: %v", err)
 			}
-			if len(c.mends) > 0 && (err == nil || !strings.HasPrefix(err.Error(), "f.json: byte ") || !strings.Contains(err.Error(), "without --strict")) {
+			if len(c.mends) > 0 && (err == nil || !strings.HasPrefix(err.Error(), "f.json: byte ") ||
+				!strings.Contains(err.Error(), "without --strict")) {
 				t.Errorf("strict: error %v does not say where and what", err)
 			}
 		})
@@ -143,7 +154,10 @@ func TestTopology(t *testing.T) {
 	if err != nil || !slices.Equal(again, want) {
 		t.Errorf("written and read: %v, %v", again, err)
 	}
-	for _, bad := range []string{`{"name":5,"children":7}`, `{"name":"x","children":[`, `{"name":"x","children":[7]}`, strings.Repeat(`{"children":[`, 100)} {
+	for _, bad := range []string{
+		`{"name":5,"children":7}`, `{"name":"x","children":[`, `{"name":"x","children":[7]}`,
+		strings.Repeat(`{"children":[`, 100),
+	} {
 		if _, err := readTopology(strings.NewReader(bad)); err == nil || !strings.Contains(err.Error(), "byte ") {
 			t.Errorf("%.40s: error %v does not say where", bad, err)
 		}

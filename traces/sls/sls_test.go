@@ -94,7 +94,8 @@ func TestDefects(t *testing.T) {
 		if got := slices.Sorted(maps.Keys(log.Counts())); err != nil || !slices.Equal(got, want) || jobs != c.jobs {
 			t.Errorf("%.120s: %d jobs, mended %q, error %v; want %d jobs, %q", c.text, jobs, got, err, c.jobs, want)
 		}
-		if _, err := all(c.text, &mend.Log{Strict: true, File: "f"}); (err != nil) != (len(c.mends) > 0) || err != nil && !strings.HasPrefix(err.Error(), "f: byte ") {
+		if _, err := all(c.text, &mend.Log{Strict: true, File: "f"}); (err != nil) != (len(c.mends) > 0) || err != nil &&
+			!strings.HasPrefix(err.Error(), "f: byte ") {
 			t.Errorf("%.120s: strict: %v", c.text, err)
 		}
 	}

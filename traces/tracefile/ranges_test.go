@@ -18,16 +18,28 @@ func TestRanges(t *testing.T) {
 	}{
 		{&traces.NodeSample{Node: "n", CPUUser: -1, Load1: -1, MemoryUsedBytes: -5, DiskQueue: 1e18, IntervalNs: 1}, ""},
 		{
-			&traces.NodeSample{T: -2e18, CPUUser: -2, Load1: math.NaN(), MemoryUsedBytes: math.MinInt64, ContainersRunning: -2, AgentLostSamples: -1},
+			&traces.NodeSample{
+				T: -2e18, CPUUser: -2, Load1: math.NaN(), MemoryUsedBytes: math.MinInt64, ContainersRunning: -2,
+				AgentLostSamples: -1,
+			},
 			"t node cpuUser load1 memoryUsedBytes containersRunning agentLostSamples",
 		},
-		{&traces.NodeUp{NodeFacts: traces.NodeFacts{Node: "n", VCores: -1, Cores: math.Inf(1), MemoryBytes: 1<<60 + 1}}, "memoryBytes vcores cores"},
+		{
+			&traces.NodeUp{NodeFacts: traces.NodeFacts{Node: "n", VCores: -1, Cores: math.Inf(1), MemoryBytes: 1<<60 + 1}},
+			"memoryBytes vcores cores",
+		},
 		{&traces.TaskFinished{Task: traces.Task{Kind: 2, Index: -1}, Outcome: 4, Winner: -2}, "task.job task.kind task.index outcome winner"},
-		{&traces.AttemptStarted{Attempt: traces.Attempt{Task: a.Task, Number: -1}, SplitLocality: 5, SampleAgeNs: -2}, "attempt.number splitLocality sampleAgeNs"},
+		{
+			&traces.AttemptStarted{Attempt: traces.Attempt{Task: a.Task, Number: -1}, SplitLocality: 5, SampleAgeNs: -2},
+			"attempt.number splitLocality sampleAgeNs",
+		},
 		{&traces.Actuation{Decision: 1, Bound: traces.Attempt{Task: traces.Task{Index: -1}, Number: -1}}, ""},
 		{&traces.Actuation{Bound: traces.Attempt{Task: traces.Task{Index: -2}}}, "decision bound.index"},
 		{
-			&traces.JobSubmitted{Job: "j", SlowStart: 1.5, Priority: -1, Terms: traces.Terms{DeadlineMs: -1, Hints: traces.JobHints{Map: traces.Hints{CPU: 11}}}},
+			&traces.JobSubmitted{
+				Job: "j", SlowStart: 1.5, Priority: -1,
+				Terms: traces.Terms{DeadlineMs: -1, Hints: traces.JobHints{Map: traces.Hints{CPU: 11}}},
+			},
 			"slowStart deadlineMs hints.map.cpu",
 		},
 		{&traces.JobPredicted{Job: "j", DonePct: 101}, "donePct"},

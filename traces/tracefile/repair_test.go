@@ -108,16 +108,29 @@ func TestCheckWarns(t *testing.T) {
 		want   string // of the first warning; empty: none
 	}{
 		{"nothing", func(e []traces.Event) []traces.Event { return e }, ""},
-		{"order", func(e []traces.Event) []traces.Event { return append(e, &traces.Note{T: 5}) }, "event 7: note at 5 ns comes after one at 10 ns"},
-		{"no task", func(e []traces.Event) []traces.Event { return append(e[:1:1], e[2:]...) }, "event 2: task_1_0001_m_000000 was not scheduled"},
-		{"no start", func(e []traces.Event) []traces.Event { return append(e[:2:2], e[3:]...) }, "event 3: attempt_1_0001_m_000000_0 finishes and has not started"},
+		{
+			"order", func(e []traces.Event) []traces.Event { return append(e, &traces.Note{T: 5}) },
+			"event 7: note at 5 ns comes after one at 10 ns",
+		},
+		{
+			"no task", func(e []traces.Event) []traces.Event { return append(e[:1:1], e[2:]...) },
+			"event 2: task_1_0001_m_000000 was not scheduled",
+		},
+		{
+			"no start", func(e []traces.Event) []traces.Event { return append(e[:2:2], e[3:]...) },
+			"event 3: attempt_1_0001_m_000000_0 finishes and has not started",
+		},
 		{"no end", func(e []traces.Event) []traces.Event { return append(e[:3:3], e[5]) }, "1 attempts do not finish"},
-		{"no winner", func(e []traces.Event) []traces.Event { return append(e[:3:3], e[4:]...) }, "event 4: task_1_0001_m_000000 succeeds by attempt 0: that attempt has not ended"},
+		{
+			"no winner", func(e []traces.Event) []traces.Event { return append(e[:3:3], e[4:]...) },
+			"event 4: task_1_0001_m_000000 succeeds by attempt 0: that attempt has not ended",
+		},
 		{"unknown node", func(e []traces.Event) []traces.Event {
 			return append(e[:2:2], append([]traces.Event{&traces.AttemptStarted{T: 3, Attempt: first, Node: "n2"}}, e[3:]...)...)
 		}, `event 3: node "n2" is not in the header and did not come up`},
 		{"level", func(e []traces.Event) []traces.Event {
-			return append(e[:2:2], append([]traces.Event{&traces.AttemptStarted{T: 3, Attempt: first, Node: "n1", SplitLocality: traces.LevelCache}}, e[3:]...)...)
+			return append(e[:2:2], append([]traces.Event{&traces.AttemptStarted{T: 3, Attempt: first, Node: "n1", SplitLocality: traces.LevelCache}},
+				e[3:]...)...)
 		}, "event 3: attempt_1_0001_m_000000_0 has split locality cache"},
 		{"index", func(e []traces.Event) []traces.Event {
 			return append([]traces.Event{&traces.JobSubmitted{T: 1, Job: job}}, e[1:]...)
@@ -126,9 +139,13 @@ func TestCheckWarns(t *testing.T) {
 			return append([]traces.Event{&traces.JobSubmitted{T: 1, Job: job, Maps: 1, Reduces: 7}}, e[1:]...)
 		}, "job_1_0001 says that it has 7 reduces, and succeeds with 0"},
 		{"phase", func(e []traces.Event) []traces.Event {
-			return append(e[:3:3], append([]traces.Event{&traces.AttemptFinished{T: 9, Attempt: first, Outcome: traces.Succeeded, MapDone: 11}}, e[4:]...)...)
+			return append(e[:3:3], append([]traces.Event{&traces.AttemptFinished{T: 9, Attempt: first, Outcome: traces.Succeeded, MapDone: 11}},
+				e[4:]...)...)
 		}, "event 4: attempt_1_0001_m_000000_0: the end of its map at 11 ns is not between 3 and 9 ns"},
-		{"actuation", func(e []traces.Event) []traces.Event { return append(e, &traces.Actuation{T: 10, Decision: 4}) }, "event 7: actuation of decision 4: no such decision was made"},
+		{
+			"actuation", func(e []traces.Event) []traces.Event { return append(e, &traces.Actuation{T: 10, Decision: 4}) },
+			"event 7: actuation of decision 4: no such decision was made",
+		},
 	} {
 		path := filepath.Join(t.TempDir(), "a")
 		mustDo(t, os.WriteFile(path, encode(t, c.change(good), 99), 0o644))

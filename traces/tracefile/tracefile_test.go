@@ -373,7 +373,8 @@ func diffEvents(t rapid.TB, want, got []traces.Event) {
 // anyEvent is an event of any kind with any values in every field.
 func anyEvent() *rapid.Generator[traces.Event] {
 	return rapid.Custom(func(t *rapid.T) traces.Event {
-		e := traces.New(traces.Kind(rapid.IntRange(1, int(traces.Kinds)-1).Filter(func(k int) bool { return traces.Kind(k).Known() }).Draw(t, "kind")))
+		e := traces.New(traces.Kind(rapid.IntRange(1, int(traces.Kinds)-1).Filter(func(k int) bool { return traces.Kind(k).Known() }).Draw(t,
+			"kind")))
 		setAny(t, reflect.ValueOf(e).Elem())
 		return e
 	})
@@ -446,7 +447,8 @@ func TestLinesOfNaN(t *testing.T) {
 // and gives the others as they are, with the right times.
 func TestSkip(t *testing.T) {
 	h, events := traces.Header{Format: traces.FormatVersion}, []traces.Event{
-		&traces.NodeUp{T: 1, NodeFacts: traces.NodeFacts{Node: "n"}}, &traces.Heartbeat{T: 5, Node: "m"}, &traces.NodeDown{T: 7, Node: "m"}, &traces.Heartbeat{T: 9, Node: "n"}, &traces.NodeDown{T: 12, Node: "n"},
+		&traces.NodeUp{T: 1, NodeFacts: traces.NodeFacts{Node: "n"}}, &traces.Heartbeat{T: 5, Node: "m"}, &traces.NodeDown{T: 7, Node: "m"},
+		&traces.Heartbeat{T: 9, Node: "n"}, &traces.NodeDown{T: 12, Node: "n"},
 	}
 	var binary, text bytes.Buffer
 	mustDo(t, errors.Join(Encode(&binary, "x", h, events), WriteLines(&text, h, slices.Values(events))))

@@ -82,7 +82,8 @@ func testMachineStays(t *testing.T, h *Hosts) {
 	home := errtest.Must(os.UserHomeDir())
 	files := []string{
 		"/etc/passwd", "/etc/debian_version", "/etc/os-release.d", "/etc/issue", "/etc/issue.moved", "/usr/bin/env", "/usr/share/common-licenses",
-		"/usr/bin/of-a-host", filepath.Join(home, "of-a-host"), "/var/lib/of-a-host", "/tmp/of-a-host", "/usr/local/bin/of-a-host", "/dev/shm/of-a-host",
+		"/usr/bin/of-a-host", filepath.Join(home, "of-a-host"), "/var/lib/of-a-host", "/tmp/of-a-host", "/usr/local/bin/of-a-host",
+		"/dev/shm/of-a-host",
 	}
 	before, other := describe(files), out(t, h, "b", "stat", "-c", "'%n %f %s %Z'", files[0], files[3], files[5], files[6])
 	out(t, h, "a", `set -e
@@ -289,7 +290,8 @@ func leftovers(t *testing.T, dir string) []string {
 		if status, _ := os.ReadFile(process + "/status"); strings.Contains(string(status), "\nState:\tZ") {
 			continue // it has ended, and this machine's first process will take note
 		}
-		if strings.Contains(string(groups), groupOf(id(dir), "")) || strings.Contains(string(mounts), dir) || strings.Contains(string(command), dir) {
+		if strings.Contains(string(groups), groupOf(id(dir), "")) || strings.Contains(string(mounts), dir) ||
+			strings.Contains(string(command), dir) {
 			found = append(found, fmt.Sprintf("process %s %q", process, command))
 		}
 	}

@@ -163,7 +163,9 @@ func TestBadSplits(t *testing.T) {
 			"CombineHiveInputSplit; want a FileSplit",
 		},
 		"Hive, another class inside": {
-			append(append([]byte(splitHead), appendText(nil, hiveSplit)...), "\x00\x05a.b.C"...), []Meta{{Offset: 7}}, "class a.b.C; want a FileSplit",
+			append(append([]byte(splitHead), appendText(nil, hiveSplit)...), "\x00\x05a.b.C"...),
+			[]Meta{{Offset: 7}},
+			"class a.b.C; want a FileSplit",
 		},
 		"Hive, class not ASCII": {
 			append(append([]byte(splitHead), appendText(nil, hiveSplit)...), "\x00\x02\xc3\xa9"...), []Meta{{Offset: 7}}, "is not ASCII",

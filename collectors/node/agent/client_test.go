@@ -127,7 +127,10 @@ func TestTLS(t *testing.T) {
 		t.Errorf("with the CA, by name: %v", err)
 	}
 	const otherNames = "its certificate is for other names"
-	for _, url := range []string{"https://worker2:9177", "https://worker1.example:9177", "https://a.b.cluster.example:9177", "https://127.0.0.1:9177"} {
+	for _, url := range []string{
+		"https://worker2:9177", "https://worker1.example:9177", "https://a.b.cluster.example:9177",
+		"https://127.0.0.1:9177",
+	} {
 		if err := try(url, ca.file); !errors.Is(err, ErrTLS) || !strings.Contains(err.Error(), otherNames) {
 			t.Errorf("%s, which is not in the certificate: %v", url, err)
 		}
@@ -138,18 +141,31 @@ func TestTLS(t *testing.T) {
 		{"another CA named", secure, otherCA.file, "not in " + otherCA.file + "; name the right one as caFile"},
 		{"another CA's certificate", serveCert(otherCA, nil), ca.file, "not in " + ca.file},
 		{"a certificate that signs itself", alone, ca.file, "not in " + ca.file},
-		{"certificate of another host", serveCert(ca, func(c *x509.Certificate) { c.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 2)} }), ca.file, otherNames},
-		{"certificate with a common name only", serveCert(ca, func(c *x509.Certificate) { c.IPAddresses, c.Subject.CommonName = nil, "127.0.0.1" }), ca.file, otherNames},
+		{
+			"certificate of another host", serveCert(ca, func(c *x509.Certificate) { c.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 2)} }), ca.file,
+			otherNames,
+		},
+		{"certificate with a common name only", serveCert(ca, func(c *x509.Certificate) {
+			c.IPAddresses, c.Subject.CommonName = nil,
+				"127.0.0.1"
+		}), ca.file, otherNames},
 		{"certificate that ended", serveCert(ca, old), ca.file, "its certificate is not valid now"},
-		{"certificate of later", serveCert(ca, func(c *x509.Certificate) { c.NotBefore = time.Now().Add(time.Minute) }), ca.file, "set the clocks right"},
+		{
+			"certificate of later", serveCert(ca, func(c *x509.Certificate) { c.NotBefore = time.Now().Add(time.Minute) }), ca.file,
+			"set the clocks right",
+		},
 		{"CA that ended", serveCert(oldCA, nil), oldCA.file, "its certificate is not valid now"},
-		{"certificate for clients", serveCert(ca, func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth} }), ca.file, "cannot be used for a server"},
+		{
+			"certificate for clients", serveCert(ca, func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth} }),
+			ca.file, "cannot be used for a server",
+		},
 		{"HTTP asked of an agent with TLS", "http" + strings.TrimPrefix(secure, "https"), "", "write https:// in its url in the cluster file"},
 		{"TLS asked of an agent without", "https" + strings.TrimPrefix(plain, "http"), ca.file, "start it with --tls-cert and --tls-key"},
 		{"TLS 1.1 only", oldTLS(t, ca), ca.file, "install the heddle of this machine on the node"},
 	} {
 		err := try(c.url, c.ca)
-		if !errors.Is(err, ErrUnreachable) || !errors.Is(err, ErrTLS) || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), c.url) {
+		if !errors.Is(err, ErrUnreachable) || !errors.Is(err, ErrTLS) || !strings.Contains(err.Error(), c.says) ||
+			!strings.Contains(err.Error(), c.url) {
 			t.Errorf("%s: error %v, want one that says %q and the URL", c.name, err, c.says)
 		}
 	}
@@ -337,7 +353,9 @@ func template(change func(*x509.Certificate)) *x509.Certificate {
 
 // signed writes a certificate and its key. It is signed by the CA or, if that is
 // nil, by itself.
-func signed(t *testing.T, template *x509.Certificate, ca *testCA) (certFile, keyFile string, cert *x509.Certificate, key *ecdsa.PrivateKey) {
+func signed(t *testing.T, template *x509.Certificate, ca *testCA) (certFile, keyFile string, cert *x509.Certificate,
+	key *ecdsa.PrivateKey,
+) {
 	t.Helper()
 	key = must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	parent, by := template, key

@@ -153,7 +153,9 @@ func TestComesBack(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				_, l := samplingAgent(t, tokenFile(t))
 				reachable := true
-				c := newClient(t, ClientOptions{URL: "http://node:9177", DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+				c := newClient(t, ClientOptions{URL: "http://node:9177", DialContext: func(ctx context.Context, network, address string) (net.Conn,
+					error,
+				) {
 					if !reachable {
 						return nil, errors.New("no route to host")
 					}
@@ -200,7 +202,9 @@ func TestAgentThatComesLate(t *testing.T) {
 		_, l := samplingAgent(t, tokenFile(t))
 		<-time.After(20 * time.Second) // samples before the beginning, which nobody asks for
 		up := false
-		f := newClient(t, ClientOptions{URL: "http://node:9177", DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+		f := newClient(t, ClientOptions{URL: "http://node:9177", DialContext: func(ctx context.Context, network, address string) (net.Conn,
+			error,
+		) {
 			if !up {
 				return nil, errors.New("connection refused")
 			}

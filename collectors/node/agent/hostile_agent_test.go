@@ -67,7 +67,10 @@ var hostileAgents = []struct {
 	{"a slow header", forever("HTTP/1.1 200 OK\r\nX: ", "x", time.Second), "no whole answer within 10s"},
 	{"a length of 2^63", says(jsonHeader + "Content-Length: 9223372036854775807\r\n\r\n{}"), "read the answer"},
 	{"a body without end", forever(jsonHeader+"\r\n", strings.Repeat(" ", 4096), 0), "longer than 1048576 bytes"},
-	{"chunks without end", forever(jsonHeader+"Transfer-Encoding: chunked\r\n\r\n", "1000\r\n"+strings.Repeat(" ", 4096)+"\r\n", 0), "longer than"},
+	{
+		"chunks without end", forever(jsonHeader+"Transfer-Encoding: chunked\r\n\r\n", "1000\r\n"+strings.Repeat(" ", 4096)+"\r\n", 0),
+		"longer than",
+	},
 	{"a slow body", forever(jsonHeader+"Content-Length: 1000\r\n\r\n", " ", time.Second), "no whole answer within 10s"},
 	{"a body cut off", says(jsonHeader + "Content-Length: 1000\r\n\r\n{\"node\":"), "read the answer"},
 	{"compressed", says(jsonHeader + "Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n\x1f\x8b"), "not an agent's answer"},

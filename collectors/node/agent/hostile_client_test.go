@@ -33,7 +33,8 @@ var hostileRequests = []struct {
 	{"a path upwards", "GET /../../etc/passwd HTTP/1.1\r\nHost: n\r\n" + bearer + "\r\n", 307},
 	{"the token of another scheme", "GET /info HTTP/1.1\r\nHost: n\r\nAuthorization: Basic " + testToken + "\r\n\r\n", 401},
 	{"the token twice", "GET /info HTTP/1.1\r\nHost: n\r\nAuthorization: Bearer x\r\n" + bearer + "\r\n", 401},
-	{"a length and chunks", "POST /drop-caches HTTP/1.1\r\nHost: n\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n" + bearer + "\r\n0\r\n\r\n", 403},
+	{"a length and chunks", "POST /drop-caches HTTP/1.1\r\nHost: n\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n" + bearer +
+		"\r\n0\r\n\r\n", 403},
 	{"a body of 2^62 bytes", "POST /drop-caches HTTP/1.1\r\nHost: n\r\nContent-Length: 4611686018427387904\r\n" + bearer + "\r\n", 403},
 	{"a body that never comes", "GET /info HTTP/1.1\r\nHost: n\r\nContent-Length: 1000\r\n" + bearer + "\r\n", 200},
 	{"half of a request", "GET /info HTT", 400},
@@ -88,7 +89,8 @@ func TestSlowBody(t *testing.T) {
 		defer c.Close()
 		go func() { _, _ = io.Copy(io.Discard, c) }()
 		start := time.Now()
-		for _, err = io.WriteString(c, "POST /drop-caches HTTP/1.1\r\nHost: n\r\nContent-Length: 1000\r\n"+bearer+"\r\n"); err == nil; _, err = c.Write([]byte{'x'}) {
+		for _, err = io.WriteString(c, "POST /drop-caches HTTP/1.1\r\nHost: n\r\nContent-Length: 1000\r\n"+bearer+"\r\n"); err == nil; _,
+			err = c.Write([]byte{'x'}) {
 			<-time.After(time.Second)
 		}
 		if took := time.Since(start); took > 12*time.Second {

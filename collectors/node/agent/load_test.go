@@ -216,7 +216,8 @@ func TestUnderAttack(t *testing.T) {
 	}
 	attacked := followFor(t, f, 20*time.Second)
 	attack.Wait()
-	t.Logf("%d hostile connections in 20 s: %.0f %% of a core, %d MiB", connections.Load(), percent(c.cpu(t)-before, 20*time.Second), c.peak(t)>>20)
+	t.Logf("%d hostile connections in 20 s: %.0f %% of a core, %d MiB", connections.Load(), percent(c.cpu(t)-before, 20*time.Second),
+		c.peak(t)>>20)
 	t.Logf("the harness before, one sample in %v asked for: %+v; under attack: %+v", node.MinInterval, quiet, attacked)
 	if c.peak(t) > memoryBound-maxKeptBytes {
 		t.Errorf("%d MiB of memory, want at most %d without the samples", c.peak(t)>>20, (memoryBound-maxKeptBytes)>>20)

@@ -19,7 +19,11 @@ func TestReadTokens(t *testing.T) {
 		{"one", "  " + testToken + "\n", 0o600, []string{testToken}, ""},
 		{"two", testToken + "\n" + second + "\n", 0o600, []string{testToken, second}, ""},
 		{"two, of Windows", testToken + "\r\n" + second + "\r\n", 0o600, []string{testToken, second}, ""},
-		{"two of the greatest length", strings.Repeat("x", 1024) + "\n" + strings.Repeat("y", 1024) + "\n", 0o600, []string{strings.Repeat("x", 1024), strings.Repeat("y", 1024)}, ""},
+		{
+			"two of the greatest length", strings.Repeat("x", 1024) + "\n" + strings.Repeat("y", 1024) + "\n", 0o600,
+			[]string{strings.Repeat("x", 1024), strings.Repeat("y", 1024)},
+			"",
+		},
 		{"shared with a group", testToken, 0o640, []string{testToken}, ""},
 		{"open to all", testToken, 0o644, nil, "chmod 600"},
 		{"empty", "", 0o600, nil, "one or two lines"},

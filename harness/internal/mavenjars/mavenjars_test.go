@@ -124,7 +124,8 @@ func TestMaven(t *testing.T) {
 	}
 	home := errtest.Must(os.UserHomeDir())
 	plugins := filepath.Join(home, ".m2", "repository")
-	if _, err := os.Stat(filepath.Join(plugins, "org/apache/maven/plugins/maven-dependency-plugin/3.6.1/maven-dependency-plugin-3.6.1.jar")); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(plugins,
+		"org/apache/maven/plugins/maven-dependency-plugin/3.6.1/maven-dependency-plugin-3.6.1.jar")); errors.Is(err, fs.ErrNotExist) {
 		t.Skip("Maven has not fetched its plugin maven-dependency-plugin 3.6.1 yet: start a lab once")
 	}
 	dir := t.TempDir()
@@ -145,8 +146,12 @@ func TestMaven(t *testing.T) {
 		POM: []byte(project("set", "pom", fmt.Sprintf(`
 <repositories><repository><id>files</id><url>file://%s/repository</url></repository></repositories>
 <dependencies><dependency><groupId>test</groupId><artifactId>greeting</artifactId><version>1</version></dependency></dependencies>
-<build><plugins><plugin><groupId>org.apache.maven.plugins</groupId><artifactId>maven-dependency-plugin</artifactId><version>3.6.1</version></plugin></plugins></build>`, dir))),
-		Goal: []string{"dependency:copy-dependencies", "-DincludeScope=runtime", "-o", "-Daether.offline.protocols=file", "-s", settings, "-Dmaven.repo.local=" + filepath.Join(dir, "local")},
+<build><plugins><plugin><groupId>org.apache.maven.plugins</groupId>
+<artifactId>maven-dependency-plugin</artifactId><version>3.6.1</version></plugin></plugins></build>`, dir))),
+		Goal: []string{
+			"dependency:copy-dependencies", "-DincludeScope=runtime", "-o", "-Daether.offline.protocols=file", "-s", settings,
+			"-Dmaven.repo.local=" + filepath.Join(dir, "local"),
+		},
 	}
 	folder := filepath.Join(dir, "cache", "jars")
 	errtest.None(t, set.Ensure(t.Context(), folder, func() {}))

@@ -43,7 +43,10 @@ func published() world {
 	same := func(x float64) map[string]float64 {
 		return map[string]float64{fifo: x, delay: x, acl: x, acl2: x, acl5: x, learner: x}
 	}
-	w := world{seconds: same(100), counted: map[string]float64{learner: 1.05}, local: same(70), join: same(-3), most: same(3), cache: same(25), perGB: same(0.75), cached: 80, room: 9, wait: same(60), noise: 0.002}
+	w := world{
+		seconds: same(100), counted: map[string]float64{learner: 1.05}, local: same(70), join: same(-3), most: same(3), cache: same(25),
+		perGB: same(0.75), cached: 80, room: 9, wait: same(60), noise: 0.002,
+	}
 	maps.Copy(w.seconds, map[string]float64{delay: 91.4, acl: 80.6, learner: 73.46})
 	maps.Copy(w.local, map[string]float64{delay: 83.8, acl: 87.6, learner: 90.8})
 	w.small = map[string]float64{fifo: 60, delay: 80, acl: 84, learner: 85.7}
@@ -177,7 +180,8 @@ func TestControls(t *testing.T) {
 		}
 	}
 	w.seconds["matching"] = 70
-	if got := w.criterion(t, Paper(), "C2"); got.Verdict != paper.Holds || got.NeededMethod || !got.NeedsNoMethod() || got.Controls[0].Verdict != paper.Holds {
+	if got := w.criterion(t, Paper(), "C2"); got.Verdict != paper.Holds || got.NeededMethod || !got.NeedsNoMethod() ||
+		got.Controls[0].Verdict != paper.Holds {
 		t.Errorf("matching saves as much, and the claim needs the method: %+v", got)
 	}
 }
@@ -211,7 +215,8 @@ func criterion(r *paper.Report, id string) paper.Criterion {
 // TestMeasures has the measures of a matrix be those of the five applications.
 func TestMeasures(t *testing.T) {
 	w := published()
-	m := errtest.Must(Paper().Matrix(context.Background(), paper.Options{Parts: []string{"C2"}, Seeds: 12, Simulate: w.simulate}, paper.Vary{Axes: []string{"reward"}}))
+	m := errtest.Must(Paper().Matrix(context.Background(), paper.Options{Parts: []string{"C2"}, Seeds: 12, Simulate: w.simulate},
+		paper.Vary{Axes: []string{"reward"}}))
 	if n := len(m.Readings); n != 4 {
 		t.Errorf("%d readings of one axis, want 4", n)
 	}

@@ -84,7 +84,8 @@ func TestSetUp(t *testing.T) {
 			t.Errorf("%s: nodes cache %v blocks, want about as many each", a.name, by)
 		}
 		for _, later := range s[1:] {
-			if n, _ := cachedOf(&later.Jobs[0]); n != 0 || later.Jobs[0].Maps != reduces || later.Jobs[0].MapWork[0].InputBytes >= j.MapWork[0].InputBytes {
+			if n, _ := cachedOf(&later.Jobs[0]); n != 0 || later.Jobs[0].Maps != reduces ||
+				later.Jobs[0].MapWork[0].InputBytes >= j.MapWork[0].InputBytes {
 				t.Errorf("%s: a later stage of %d maps, %d cached, of %d bytes", a.name, later.Jobs[0].Maps, n, later.Jobs[0].MapWork[0].InputBytes)
 			}
 		}
@@ -139,7 +140,8 @@ func TestCached(t *testing.T) {
 				got = append(got, n)
 			}
 			// A node's cache may stay partly empty if it stores too few blocks.
-			if short := x.Cut == "node" && x.CachedPct == 0 && got[0] < r.cached[0] && got[0] > r.cached[0]-4; !short && !slices.Equal(got, r.cached) {
+			if short := x.Cut == "node" && x.CachedPct == 0 && got[0] < r.cached[0] && got[0] > r.cached[0]-4; !short &&
+				!slices.Equal(got, r.cached) {
 				t.Errorf("%v, seed %d: %v maps have a cached block, want %v", r.set, seed, got, r.cached)
 			}
 		}
@@ -171,7 +173,16 @@ func TestProperties(t *testing.T) {
 			}
 		}
 	}
-	for _, set := range [][2]string{{"containers", "9"}, {"cache", "much"}, {"maps", "0"}, {"block", "1KiB"}, {"beat", "0s"}, {"cachedPct", "101"}, {"slowstart", "2"}, {"color", "red"}} {
+	for _, set := range [][2]string{
+		{"containers", "9"},
+		{"cache", "much"},
+		{"maps", "0"},
+		{"block", "1KiB"},
+		{"beat", "0s"},
+		{"cachedPct", "101"},
+		{"slowstart", "2"},
+		{"color", "red"},
+	} {
 		if _, err := standard.With(set[0], set[1]); err == nil {
 			t.Errorf("%s=%s is taken", set[0], set[1])
 		}
@@ -184,7 +195,18 @@ func TestProperties(t *testing.T) {
 
 // FuzzWith has any text be refused, or make a set-up that has its jobs.
 func FuzzWith(f *testing.F) {
-	for _, x := range [][2]string{{"cache", "16GB"}, {"maps", "7"}, {"block", "1GiB"}, {"beat", "3s"}, {"cachedPct", "NaN"}, {"compute", "1e308"}, {"disk", "0"}, {"cut", "node"}, {"layout", "-1"}, {"link", "10Gbit"}} {
+	for _, x := range [][2]string{
+		{"cache", "16GB"},
+		{"maps", "7"},
+		{"block", "1GiB"},
+		{"beat", "3s"},
+		{"cachedPct", "NaN"},
+		{"compute", "1e308"},
+		{"disk", "0"},
+		{"cut", "node"},
+		{"layout", "-1"},
+		{"link", "10Gbit"},
+	} {
 		f.Add(x[0], x[1])
 	}
 	f.Fuzz(func(t *testing.T, name, value string) {
@@ -299,7 +321,10 @@ func TestSameVerdicts(t *testing.T) {
 	verdicts := func(seed uint64) map[string]paper.Verdict {
 		got := map[string]paper.Verdict{}
 		for _, reading := range []string{paper.AsPrinted, "repaired"} {
-			r := errtest.Must(Paper().Run(context.Background(), paper.Options{Parts: []string{"C1", "C2", "C3", "C5", "C6"}, Reading: reading, Seed: seed, Seeds: 10, Workers: runtime.GOMAXPROCS(0)}))
+			r := errtest.Must(Paper().Run(context.Background(), paper.Options{
+				Parts:   []string{"C1", "C2", "C3", "C5", "C6"},
+				Reading: reading, Seed: seed, Seeds: 10, Workers: runtime.GOMAXPROCS(0),
+			}))
 			for _, c := range r.Criteria {
 				got[reading+" "+c.ID] = c.Verdict
 				t.Logf("seed %d, %s: %s %s: %s", seed, reading, c.ID, c.Verdict, c.Note)

@@ -55,8 +55,10 @@ func claimedBy(model string, params sched.Params, controls bool) *paper.Paper {
 	if !controls {
 		p.Controls, p.Bars = nil, nil
 	}
-	p.Controls = append(slices.Clone(p.Controls), paper.Scheduler{Label: "the learner's parameters", Model: "clqlmrs", Ablated: true}) // readings set them
-	if !controls {                                                                                                                     // that set-up needs one for its price of remote maps
+	// readings set them
+	p.Controls = append(slices.Clone(p.Controls), paper.Scheduler{Label: "the learner's parameters", Model: "clqlmrs", Ablated: true})
+	// that set-up needs one for its price of remote maps
+	if !controls {
 		p.Measures = nil
 	}
 	p.Schedulers = slices.Clone(p.Schedulers)
@@ -89,7 +91,10 @@ func TestPutWrong(t *testing.T) {
 			params = sched.Params{"reward": "step", "episode": "job", "episodes": few200["clqlmrs.episodes"]}
 		}
 		p := claimedBy(x.model, params, true)
-		r := errtest.Must(p.Run(t.Context(), paper.Options{Parts: []string{"C2", "C3", "C4", "C5"}, Reading: "repaired", Seed: 1, Seeds: 6, Workers: 2, Set: few200}))
+		r := errtest.Must(p.Run(t.Context(), paper.Options{
+			Parts: []string{"C2", "C3", "C4", "C5"}, Reading: "repaired", Seed: 1, Seeds: 6,
+			Workers: 2, Set: few200,
+		}))
 		for id, want := range x.want {
 			c := criterion(r, id)
 			if c.Verdict != want {
@@ -121,7 +126,8 @@ func TestUpsideDownAsPrinted(t *testing.T) {
 		case byTable && !(b.CI95[1] < a.CI95[0]):
 			t.Errorf("%s: %v upside down, %v upright: want it below", id, b.CI95, a.CI95)
 		case !byTable && (upright.Verdict != paper.Reversed || b.CI95[1] < a.CI95[0]):
-			t.Errorf("%s: %v upside down, %v upright (%s): want it reversed both ways, and no worse upside down", id, b.CI95, a.CI95, upright.Verdict)
+			t.Errorf("%s: %v upside down, %v upright (%s): want it reversed both ways, and no worse upside down", id, b.CI95, a.CI95,
+				upright.Verdict)
 		}
 	}
 	if c := judged("clqlmrs", "C4"); c.Effects[0].Sign != paper.Shown {
@@ -174,7 +180,10 @@ func TestRoomIsABound(t *testing.T) {
 			return list
 		}
 	}
-	r := errtest.Must(p.Run(t.Context(), paper.Options{Parts: []string{"C5", "C6"}, Reading: "repaired", Seed: 1, Seeds: 2, Workers: 2, Set: few200}))
+	r := errtest.Must(p.Run(t.Context(), paper.Options{
+		Parts: []string{"C5", "C6"}, Reading: "repaired", Seed: 1, Seeds: 2, Workers: 2,
+		Set: few200,
+	}))
 	if len(beyond(r.Criteria)) == 0 {
 		t.Error("with half of the room, nothing passes it")
 	}

@@ -47,7 +47,8 @@ func TestBytesByHand(t *testing.T) {
 	// Computing times go with the bytes: half the block, half the time, and the property scales them.
 	whole, half := stages(t, with(t, "app", "sort"), 3)[0].Jobs[0], stages(t, with(t, "app", "sort", "block", "64MiB"), 3)[0].Jobs[0]
 	if whole.MapWork[0].ComputeMs != 128*15 || half.MapWork[0].ComputeMs != 64*15 || whole.ReduceWork[0].ComputeMs != 12_800*15/8 {
-		t.Errorf("maps of %d and %d ms, reduces of %d ms; want 1920, 960 and 24000", whole.MapWork[0].ComputeMs, half.MapWork[0].ComputeMs, whole.ReduceWork[0].ComputeMs)
+		t.Errorf("maps of %d and %d ms, reduces of %d ms; want 1920, 960 and 24000", whole.MapWork[0].ComputeMs, half.MapWork[0].ComputeMs,
+			whole.ReduceWork[0].ComputeMs)
 	}
 	if twice := stages(t, with(t, "app", "sort", "compute", "2"), 3)[0].Jobs[0]; twice.MapWork[0].ComputeMs != 2*128*15 {
 		t.Errorf("compute=2: maps of %d ms", twice.MapWork[0].ComputeMs)
@@ -144,7 +145,11 @@ func TestDerived(t *testing.T) {
 		}
 		return x
 	}
-	for _, x := range []struct{ part, gain, label string }{{"fig9", "mean gain over ", delay}, {"table5", "Sort, gain over ", acl}, {"table5", "TeraSort, gain over ", acl}} {
+	for _, x := range []struct{ part, gain, label string }{
+		{"fig9", "mean gain over ", delay},
+		{"table5", "Sort, gain over ", acl},
+		{"table5", "TeraSort, gain over ", acl},
+	} {
 		of := func(against string) float64 { return 1 - number(x.part, x.gain+against, learner)/100 }
 		want := 100 * (1 - of(fifo)/of(x.label))
 		if got := number(x.part, x.gain+fifo, x.label); math.Abs(got-want) > 0.05 {

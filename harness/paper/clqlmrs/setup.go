@@ -17,11 +17,12 @@ import (
 // testbed is the paper's cluster with one job, or with one of each of the
 // paper's five applications.
 type testbed struct {
-	App        string         `flag:"app" values:"wordcount,sort,terasort,join,aggregation,all"`
-	Maps       int            `flag:"maps" min:"1" max:"10000"`
-	Block      units.Size     `flag:"block" min:"1MiB" max:"1GiB"`
-	Cache      units.Size     `flag:"cache"`                       // HDFS caches of all nodes together
-	CachedPct  float64        `flag:"cachedPct" min:"0" max:"100"` // percentage of the maps whose block is cached; 0: as many as the cache holds
+	App   string     `flag:"app" values:"wordcount,sort,terasort,join,aggregation,all"`
+	Maps  int        `flag:"maps" min:"1" max:"10000"`
+	Block units.Size `flag:"block" min:"1MiB" max:"1GiB"`
+	Cache units.Size `flag:"cache"` // HDFS caches of all nodes together
+	// percentage of the maps whose block is cached; 0: as many as the cache holds
+	CachedPct  float64        `flag:"cachedPct" min:"0" max:"100"`
 	CacheBy    string         `flag:"cacheBy" values:"equal,spare"`
 	Cut        string         `flag:"cut" values:"whole,node"`
 	Containers string         `flag:"containers" values:"ram,1,2,3,4,6,8"`

@@ -74,14 +74,17 @@ func TestIndependentModel(t *testing.T) {
 			got := simulatedAll(t, c.s, c.note, ours, "window", "steady", "job", kinds[k].name)
 			mean := stats.Mean(got).Value
 			noise := mean * stats.Spread(got) * math.Sqrt(1./ours+1./its)
-			t.Logf("%s %v, %s, %s: %.3f, the independent model has %.2f: %+.1f %%, %.1f standard errors of %.3f", c.s.Model, c.s.Params, kinds[k].name, c.note, mean, c.want[k], 100*(mean/c.want[k]-1), (mean-c.want[k])/noise, noise)
+			t.Logf("%s %v, %s, %s: %.3f, the independent model has %.2f: %+.1f %%, %.1f standard errors of %.3f", c.s.Model, c.s.Params,
+				kinds[k].name, c.note, mean, c.want[k], 100*(mean/c.want[k]-1), (mean-c.want[k])/noise, noise)
 			if math.Abs(mean-c.want[k]) > 3*noise+.005+c.off*mean {
-				t.Errorf("%s %v, %s, %s: %.3f, the independent model has %.2f, 3 standard errors are %.3f", c.s.Model, c.s.Params, kinds[k].name, c.note, mean, c.want[k], 3*noise)
+				t.Errorf("%s %v, %s, %s: %.3f, the independent model has %.2f, 3 standard errors are %.3f", c.s.Model, c.s.Params, kinds[k].name,
+					c.note, mean, c.want[k], 3*noise)
 			}
 		}
 	}
 	for ratio, want := range map[string]float64{"1": 120, "1.5": 113, "2": 107, "2.5": 102, "3": 98, "3.5": 96, "4": 95} {
-		if got := 100 * simulated(t, paper.Scheduler{Model: "load-rule"}, "ofTarget", 1, "window", "steady", "target", ratio, "hours", "1"); math.Abs(got-want) > 3 {
+		if got := 100 * simulated(t, paper.Scheduler{Model: "load-rule"}, "ofTarget", 1, "window", "steady", "target", ratio, "hours",
+			"1"); math.Abs(got-want) > 3 {
 			t.Errorf("rule at %s times 4: %.0f %% of the target, the independent model has %.0f", ratio, got, want)
 		}
 	}
@@ -104,7 +107,8 @@ func TestCeiling(t *testing.T) {
 		{"load", []string{"window", "steady", "job", "WordCount+10ms", "target", "4"}, 4.35, 4.6},
 		{"tasks", []string{"window", "run"}, 7.7, 8},
 	} {
-		if got := simulated(t, paper.Scheduler{Model: "load-rule", Params: sched.Params{"gate": "0"}}, c.note, 3, c.set...); got < c.from || got > c.to {
+		if got := simulated(t, paper.Scheduler{Model: "load-rule", Params: sched.Params{"gate": "0"}}, c.note, 3, c.set...); got < c.from ||
+			got > c.to {
 			t.Errorf("always good, %v: %s %.3f, want %v to %v", c.set, c.note, got, c.from, c.to)
 		}
 	}
@@ -251,9 +255,18 @@ func TestVerdicts(t *testing.T) {
 		r    result
 		want map[string]paper.Verdict
 	}{
-		"good": {result{.96, 1, .91, 6, 5, 1, 4, 8}, map[string]paper.Verdict{"L1": holds, "L2": holds, "L3b": reversed, "L4": holds, "L4b": holds, "L5": holds, "L5b": holds, "L6": holds, "L7": holds, "L8": holds, "L9": holds, "L10": holds}},
-		"some": {result{1.1, .94, .92, 5.1, 5, 1.1, 4, 5}, map[string]paper.Verdict{"L2": holds, "L4": direction, "L5": holds, "L5b": direction, "L6": direction, "L8": direction, "L9": direction}},
-		"bad":  {result{1.3, .8, 1.1, 5, 6, 1.7, -4, -8}, map[string]paper.Verdict{"L1": fails, "L2": reversed, "L4": reversed, "L4b": reversed, "L5": reversed, "L5b": reversed, "L6": reversed, "L7": reversed, "L8": reversed, "L9": reversed, "L10": reversed}},
+		"good": {result{.96, 1, .91, 6, 5, 1, 4, 8}, map[string]paper.Verdict{
+			"L1": holds, "L2": holds, "L3b": reversed,
+			"L4": holds, "L4b": holds, "L5": holds, "L5b": holds, "L6": holds, "L7": holds, "L8": holds, "L9": holds, "L10": holds,
+		}},
+		"some": {result{1.1, .94, .92, 5.1, 5, 1.1, 4, 5}, map[string]paper.Verdict{
+			"L2": holds, "L4": direction, "L5": holds,
+			"L5b": direction, "L6": direction, "L8": direction, "L9": direction,
+		}},
+		"bad": {result{1.3, .8, 1.1, 5, 6, 1.7, -4, -8}, map[string]paper.Verdict{
+			"L1": fails, "L2": reversed, "L4": reversed,
+			"L4b": reversed, "L5": reversed, "L5b": reversed, "L6": reversed, "L7": reversed, "L8": reversed, "L9": reversed, "L10": reversed,
+		}},
 		// More is missing at four times 4 than at 4, where the load is too high: no gap.
 		"none": {result{1, 5, 2, 5, 5, 1, 0, 0}, map[string]paper.Verdict{"L3b": holds, "L4": reversed, "L5": fails, "L6": fails}},
 	} {
@@ -281,20 +294,23 @@ func TestRuntimeVerdicts(t *testing.T) {
 		{3, 8, 3, paper.NotTestable, paper.Holds},
 		{3, 8, 6, paper.Holds, paper.Holds},
 	} {
-		r := must(Paper().Run(t.Context(), paper.Options{Parts: []string{"L3", "L11"}, Seeds: 4, Seed: 1, Workers: 1, Simulate: func(x paper.Case, seed uint64) (paper.Simulation, error) {
-			minutes, noise := 5., .001*float64(seed%7)
-			if x.Scheduler.Model == "learning" {
-				own := x.Setting.(testbed)
-				minutes = c.heavy + 2*noise
-				if own.Tie == "other" {
-					minutes = c.otherTie + 2*noise
+		r := must(Paper().Run(t.Context(), paper.Options{
+			Parts: []string{"L3", "L11"}, Seeds: 4, Seed: 1, Workers: 1,
+			Simulate: func(x paper.Case, seed uint64) (paper.Simulation, error) {
+				minutes, noise := 5., .001*float64(seed%7)
+				if x.Scheduler.Model == "learning" {
+					own := x.Setting.(testbed)
+					minutes = c.heavy + 2*noise
+					if own.Tie == "other" {
+						minutes = c.otherTie + 2*noise
+					}
+					if own.Job == "WordCount+10ms" || own.Job == "URLGet" {
+						minutes = c.sleeping + 2*noise
+					}
 				}
-				if own.Job == "WordCount+10ms" || own.Job == "URLGet" {
-					minutes = c.sleeping + 2*noise
-				}
-			}
-			return paper.Simulation{Notes: map[string]float64{"minutes1": minutes + noise}}, nil
-		}}))
+				return paper.Simulation{Notes: map[string]float64{"minutes1": minutes + noise}}, nil
+			},
+		}))
 		for i, want := range []paper.Verdict{c.want, c.whole} {
 			if x := r.Criteria[i]; x.Verdict != want {
 				t.Errorf("%+v: %s is %s, want %s: %+v", c, x.ID, x.Verdict, want, x.Effects)

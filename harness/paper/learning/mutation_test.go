@@ -39,16 +39,19 @@ var mutants = []sched.Info{
 }
 
 func mutant(name string, of *sched.Info, params sched.Params, hears func(float64) float64) sched.Info {
-	return sched.Info{Name: name, Summary: "learning, broken for a test", Source: "ours", Params: model.Info.Params, Build: func(sched.Args) (sched.Model, error) {
-		p := sched.Params{"cpus": "4"}
-		maps.Copy(p, params)
-		m, err := of.New(p)
-		if err != nil {
-			return nil, err
-		}
-		learns, _ := sched.As[sched.Observer](m)
-		return broken{m, name, learns, hears}, nil
-	}}
+	return sched.Info{
+		Name: name, Summary: "learning, broken for a test", Source: "ours", Params: model.Info.Params,
+		Build: func(sched.Args) (sched.Model, error) {
+			p := sched.Params{"cpus": "4"}
+			maps.Copy(p, params)
+			m, err := of.New(p)
+			if err != nil {
+				return nil, err
+			}
+			learns, _ := sched.As[sched.Observer](m)
+			return broken{m, name, learns, hears}, nil
+		},
+	}
 }
 
 // TestBroken puts broken models in the place of the paper's. The verdicts must say so, and no
@@ -63,7 +66,8 @@ func TestBroken(t *testing.T) {
 		"by-chance":    {"L2": reversed, "L3": reversed, "L5": reversed, "L7": reversed, "L10": untold},
 	} {
 		p := Paper()
-		p.Controls = append(slices.Clone(p.Controls), paper.Scheduler{Label: "the learner's parameters", Model: "learning", Ablated: true}) // readings set them
+		// readings set them
+		p.Controls = append(slices.Clone(p.Controls), paper.Scheduler{Label: "the learner's parameters", Model: "learning", Ablated: true})
 		p.Schedulers = slices.Clone(p.Schedulers)
 		p.Schedulers[0].Model = name
 		r := must(p.Run(t.Context(), paper.Options{Parts: []string{"L2", "L3", "L5", "L7", "L10", "L11"}, Seed: 1, Seeds: 4, Workers: 2}))

@@ -18,11 +18,23 @@ func TestClaimants(t *testing.T) {
 		want map[string][]paper.Verdict // what may come out
 	}{
 		// The same times and places: nothing differs, with no error.
-		{"Original", paper.Scheduler{Model: "fair1", Params: schedulerOf(original)}, map[string][]paper.Verdict{"F1": {paper.Fails}, "F6": {paper.Fails}, "F14": {paper.Holds}}},
+		{
+			"Original",
+			paper.Scheduler{Model: "fair1", Params: schedulerOf(original)},
+			map[string][]paper.Verdict{"F1": {paper.Fails}, "F6": {paper.Fails}, "F14": {paper.Holds}},
+		},
 		// It starts maps at once, also off their node.
-		{"Original without delay", paper.Scheduler{Model: "fair1", Params: schedulerOf("Original, no delay")}, map[string][]paper.Verdict{"F1": {paper.Fails, paper.NotTestable, paper.Direction}, "F6": {paper.Reversed}}},
+		{
+			"Original without delay",
+			paper.Scheduler{Model: "fair1", Params: schedulerOf("Original, no delay")},
+			map[string][]paper.Verdict{"F1": {paper.Fails, paper.NotTestable, paper.Direction}, "F6": {paper.Reversed}},
+		},
 		// Two stock settings that put jobs in order.
-		{"Original, FIFO in pools", paper.Scheduler{Model: "fair1", Params: schedulerOf("Original, no delay, FIFO in pools")}, map[string][]paper.Verdict{"F1": {paper.Holds, paper.Direction}}},
+		{
+			"Original, FIFO in pools",
+			paper.Scheduler{Model: "fair1", Params: schedulerOf("Original, no delay, FIFO in pools")},
+			map[string][]paper.Verdict{"F1": {paper.Holds, paper.Direction}},
+		},
 		// Of 8 nodes 1 has all blocks: an eighth of the maps is local, and it may not be more than Original's.
 		{"random", paper.Scheduler{Model: "random"}, map[string][]paper.Verdict{"F6": {paper.Reversed}}},
 	} {
@@ -50,7 +62,10 @@ func TestClaimants(t *testing.T) {
 
 // TestMechanismParams has each scheduler of the ablation use the mechanisms that its label says.
 func TestMechanismParams(t *testing.T) {
-	want := map[string]string{"m1+m2": "m1+m2", "m1+m2+m3": "m1+m2+m3", "m2 alone": "m2", "without m1": "m2+m3+m4+m5", "without m5": "m1+m2+m3+m4", "without m3": "m1+m2+m4+m5"}
+	want := map[string]string{
+		"m1+m2": "m1+m2", "m1+m2+m3": "m1+m2+m3", "m2 alone": "m2", "without m1": "m2+m3+m4+m5",
+		"without m5": "m1+m2+m3+m4", "without m3": "m1+m2+m4+m5",
+	}
 	for _, s := range Paper().Schedulers {
 		if has, ok := want[s.Label]; ok && s.Params["mechanisms"] != has {
 			t.Errorf("%s uses %s, want %s", s.Label, s.Params["mechanisms"], has)

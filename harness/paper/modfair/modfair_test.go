@@ -46,8 +46,14 @@ func TestSetup(t *testing.T) {
 		slots int32
 	}{
 		{"experiment=A size=10 jobs=5 layout=hot", "[10 10 10 10 10]", "[pool1 pool2 pool3 pool1 pool2]", func(n int) bool { return n == 0 }, 4},
-		{"experiment=B jobs=5 order=ascending layout=hotRack", "[6 10 16 21 25]", "[pool1 pool2 pool3 pool1 pool2]", func(n int) bool { return n < 4 }, 2},
-		{"experiment=B jobs=10 order=descending", "[25 25 21 21 16 16 10 10 6 6]", "[pool1 pool2 pool3 pool1 pool2 pool3 pool1 pool2 pool3 pool1]", func(n int) bool { return n < 8 }, 2},
+		{
+			"experiment=B jobs=5 order=ascending layout=hotRack", "[6 10 16 21 25]", "[pool1 pool2 pool3 pool1 pool2]",
+			func(n int) bool { return n < 4 }, 2,
+		},
+		{
+			"experiment=B jobs=10 order=descending", "[25 25 21 21 16 16 10 10 6 6]",
+			"[pool1 pool2 pool3 pool1 pool2 pool3 pool1 pool2 pool3 pool1]", func(n int) bool { return n < 8 }, 2,
+		},
 	} {
 		var x paper.Setting = standard
 		for _, set := range strings.Fields(c.set) {
@@ -74,7 +80,8 @@ func TestSetup(t *testing.T) {
 			t.Errorf("%s: sizes %v in pools %v, want %s in %s", c.set, sizes, pools, c.sizes, c.pools)
 		}
 		if got := stages[0].Config; got.MapSlots != c.slots || got.ReduceSlots != 1 || len(got.Cluster.Nodes) != 8 {
-			t.Errorf("%s: %d map slots, %d reduce slots, %d nodes, want %d, 1 and 8", c.set, got.MapSlots, got.ReduceSlots, len(got.Cluster.Nodes), c.slots)
+			t.Errorf("%s: %d map slots, %d reduce slots, %d nodes, want %d, 1 and 8", c.set, got.MapSlots, got.ReduceSlots, len(got.Cluster.Nodes),
+				c.slots)
 		}
 	}
 	for _, wrong := range []string{"layout=mars", "jobs=0", "size=0", "slowstart=2", "beat=0s", "nothing=1"} {
@@ -122,10 +129,27 @@ func TestClaims(t *testing.T) {
 		times map[string]float64
 		want  map[string]paper.Verdict
 	}{
-		{"published", 2, map[string]float64{original: 100, modified: 50, fifo: 60}, map[string]paper.Verdict{"F1": paper.Holds, "F2": paper.Holds, "F4": paper.Holds, "F5": paper.Holds, "F7": paper.Holds, "F3": paper.Reversed}},
-		{"equal", 2, map[string]float64{original: 100, modified: 100, fifo: 100}, map[string]paper.Verdict{"F1": paper.Fails, "F2": paper.Fails, "F3": paper.Fails, "F4": paper.Fails, "F7": paper.Holds}},
-		{"maps of equal time", 0.8, map[string]float64{original: 100, modified: 50}, map[string]paper.Verdict{"F1": paper.Holds, "F5": paper.Holds}},
-		{"slower", 2, map[string]float64{original: 100, modified: 150, fifo: 120}, map[string]paper.Verdict{"F1": paper.Reversed, "F2": paper.Reversed, "F3": paper.Reversed, "F4": paper.Reversed, "F9": paper.Reversed, "F10": paper.Reversed, "F11": paper.Reversed}},
+		{"published", 2, map[string]float64{original: 100, modified: 50, fifo: 60}, map[string]paper.Verdict{
+			"F1": paper.Holds, "F2": paper.Holds,
+			"F4": paper.Holds, "F5": paper.Holds, "F7": paper.Holds, "F3": paper.Reversed,
+		}},
+		{"equal", 2, map[string]float64{original: 100, modified: 100, fifo: 100}, map[string]paper.Verdict{
+			"F1": paper.Fails, "F2": paper.Fails,
+			"F3": paper.Fails, "F4": paper.Fails, "F7": paper.Holds,
+		}},
+		{
+			"maps of equal time", 0.8,
+			map[string]float64{original: 100, modified: 50},
+			map[string]paper.Verdict{"F1": paper.Holds, "F5": paper.Holds},
+		},
+		{
+			"slower", 2,
+			map[string]float64{original: 100, modified: 150, fifo: 120},
+			map[string]paper.Verdict{
+				"F1": paper.Reversed, "F2": paper.Reversed, "F3": paper.Reversed, "F4": paper.Reversed, "F9": paper.Reversed,
+				"F10": paper.Reversed, "F11": paper.Reversed,
+			},
+		},
 	} {
 		r := errtest.Must(Paper().Run(t.Context(), paper.Options{Seed: 1, Seeds: 12, Simulate: times(c.times, c.power)}))
 		for _, x := range r.Criteria {
@@ -143,7 +167,10 @@ func TestClaims(t *testing.T) {
 // the original's results, simulated.
 func TestNoMechanismIsOriginal(t *testing.T) {
 	p := Paper()
-	p.Schedulers = append(p.Schedulers, paper.Scheduler{Label: "none", Model: "modfair", Params: changed(schedulerOf(original), "mechanisms", "")})
+	p.Schedulers = append(p.Schedulers, paper.Scheduler{
+		Label: "none", Model: "modfair",
+		Params: changed(schedulerOf(original), "mechanisms", ""),
+	})
 	p.Parts = []paper.Part{{ID: "none", Design: "B", Schedulers: []string{original, "none"}, Rows: []paper.Row{{Is: "time"}, {Is: "local"}}}}
 	r := errtest.Must(p.Run(t.Context(), paper.Options{Parts: []string{"none"}, Seed: 1, Seeds: 2, Workers: 2}))
 	rows := r.Figures[0].Rows

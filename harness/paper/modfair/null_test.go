@@ -40,22 +40,23 @@ var forced = []struct {
 // TestForced has made-up simulations force verdicts on the claims of locality, and of gains by size and experiment.
 func TestForced(t *testing.T) {
 	for _, w := range forced {
-		r := errtest.Must(Paper().Run(t.Context(), paper.Options{Parts: []string{w.claim}, Seed: 1, Seeds: 12, Simulate: func(c paper.Case, seed uint64) (paper.Simulation, error) {
-			x, label := c.Setting.(testbed), c.Scheduler.Label
-			if _, ok := w.local[label]; !ok && label != modified {
-				label = original
-			}
-			key := draw.Stream(seed, fmt.Sprint(label, x))
-			s := paper.Simulation{Seconds: 1000 * math.Exp(0.01*key.At(0).Normal())}
-			if label == modified {
-				if s.Seconds *= 1 - w.gainBySize*float64(x.Size-6); x.Experiment == "B" {
-					s.Seconds *= math.Exp(-w.gainInB)
+		r := errtest.Must(Paper().Run(t.Context(),
+			paper.Options{Parts: []string{w.claim}, Seed: 1, Seeds: 12, Simulate: func(c paper.Case, seed uint64) (paper.Simulation, error) {
+				x, label := c.Setting.(testbed), c.Scheduler.Label
+				if _, ok := w.local[label]; !ok && label != modified {
+					label = original
 				}
-			}
-			s.Locality.Node = min(100, int(math.Round(w.local[label]+max(0.5, w.spread[label])*key.At(1).Normal())))
-			s.Locality.Off = 100 - s.Locality.Node
-			return s, nil
-		}}))
+				key := draw.Stream(seed, fmt.Sprint(label, x))
+				s := paper.Simulation{Seconds: 1000 * math.Exp(0.01*key.At(0).Normal())}
+				if label == modified {
+					if s.Seconds *= 1 - w.gainBySize*float64(x.Size-6); x.Experiment == "B" {
+						s.Seconds *= math.Exp(-w.gainInB)
+					}
+				}
+				s.Locality.Node = min(100, int(math.Round(w.local[label]+max(0.5, w.spread[label])*key.At(1).Normal())))
+				s.Locality.Off = 100 - s.Locality.Node
+				return s, nil
+			}}))
 		if c := r.Criteria[0]; c.Verdict != w.want {
 			t.Errorf("%+v: %s: %s", w, c.Verdict, c.Note)
 		}
@@ -68,7 +69,12 @@ func TestJain(t *testing.T) {
 	for _, x := range []struct {
 		ms            []float64
 		jain, longest float64
-	}{{[]float64{5000}, 1, 5}, {[]float64{4000, 4000, 4000}, 1, 4}, {[]float64{9000, 0, 0}, 1.0 / 3, 9}, {[]float64{1000, 2000, 3000}, 36.0 / 42, 3}} {
+	}{
+		{[]float64{5000}, 1, 5},
+		{[]float64{4000, 4000, 4000}, 1, 4},
+		{[]float64{9000, 0, 0}, 1.0 / 3, 9},
+		{[]float64{1000, 2000, 3000}, 36.0 / 42, 3},
+	} {
 		f := &measure.Figures{}
 		for _, ms := range x.ms {
 			f.JobList = append(f.JobList, &measure.Job{CompletionMs: ms})
@@ -187,7 +193,11 @@ func TestAxesDiffer(t *testing.T) {
 	p.Designs = []paper.Design{{ID: "B", Columns: columnsOf("B")[1:2]}} // 10 jobs
 	for _, a := range p.Axes {
 		most := 0
-		for _, where := range []map[string]string{{}, {"modfair.wait": "pending", "layout": "hot"}, {"modfair.wait": "pending", "arrival": "apart"}} {
+		for _, where := range []map[string]string{
+			{},
+			{"modfair.wait": "pending", "layout": "hot"},
+			{"modfair.wait": "pending", "arrival": "apart"},
+		} {
 			results := map[string]bool{}
 			for _, v := range a.Values {
 				set := maps.Clone(where)

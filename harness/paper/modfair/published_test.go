@@ -40,7 +40,8 @@ func TestNumbers(t *testing.T) {
 	same("table5", modified, "time saved, mean of nine", mean["table5"], 0.05)
 	same("table7", modified, "time saved, mean of three", mean["table7"], 0.05)
 	for _, label := range []string{original, modified} {
-		same("table5", label, "18 maps against 6 at 5 jobs", numbers.Value("table5", label, "18 maps, 5 jobs")/numbers.Value("table5", label, "6 maps, 5 jobs"), 0.05)
+		same("table5", label, "18 maps against 6 at 5 jobs", numbers.Value("table5", label, "18 maps, 5 jobs")/numbers.Value("table5",
+			label, "6 maps, 5 jobs"), 0.05)
 	}
 	bySize, least, most := 0.0, math.Inf(1), 0.0
 	for k, c := range columnsOf("A") {
@@ -63,7 +64,8 @@ func TestNumbers(t *testing.T) {
 	for _, c := range columnsOf("A") {
 		columns = append(columns, "time saved, "+c.Name)
 	}
-	if got := numbers.Text("table5", modified, columns...); !strings.Contains(got, "47.8 (recomputed 47.9)") || !strings.Contains(got, "54.6 (recomputed 54.7)") || !strings.Contains(got, "47.3 (recomputed 47.4)") {
+	if got := numbers.Text("table5", modified, columns...); !strings.Contains(got, "47.8 (recomputed 47.9)") ||
+		!strings.Contains(got, "54.6 (recomputed 54.7)") || !strings.Contains(got, "47.3 (recomputed 47.4)") {
 		t.Errorf("gains %s: want those printed, and what the times give", got)
 	}
 	if x := numbers.Value("table8", modified, "10 jobs"); !math.IsNaN(x) {

@@ -52,11 +52,15 @@ func TestBroken(t *testing.T) {
 		p := Paper()
 		p.Controls = nil
 		p.Axes = slices.DeleteFunc(slices.Clone(p.Axes), func(a paper.Axis) bool { return a.Sets != "" }) // other models lack these
-		p.Schedulers[slices.IndexFunc(p.Schedulers, func(s paper.Scheduler) bool { return s.Label == reverse })] = paper.Scheduler{Label: reverse, Model: x.model, Params: x.params}
+		p.Schedulers[slices.IndexFunc(p.Schedulers, func(s paper.Scheduler) bool { return s.Label == reverse })] = paper.Scheduler{
+			Label: reverse,
+			Model: x.model, Params: x.params,
+		}
 		r := errtest.Must(p.Run(t.Context(), paper.Options{Parts: []string{"R2-missed", "R2-lateness", "R6"}, Seed: 1, Seeds: 6, Workers: 2}))
 		for i, c := range r.Criteria {
 			if got := fmt.Sprintf("%s/%s", c.Verdict, c.Bar.Verdict); got != x.want[i] || c.NeededMethod {
-				t.Errorf("%s: %s %s, want %s; needs the method: %v: %s; bar %s %v %v", x.name, c.ID, got, x.want[i], c.NeededMethod, c.Note, c.Bar.Best, c.Bar.Ours, c.Bar.CI95)
+				t.Errorf("%s: %s %s, want %s; needs the method: %v: %s; bar %s %v %v", x.name, c.ID, got, x.want[i], c.NeededMethod, c.Note, c.Bar.Best,
+					c.Bar.Ours, c.Bar.CI95)
 			}
 		}
 	}

@@ -150,7 +150,10 @@ func TestJobs(t *testing.T) {
 	if least < 1.499 || least > 1.51 || most < 9.9 || most > 10 {
 		t.Errorf("goals at %.2f to %.2f times the time alone on 15 slots, want 1.5 to 10", least, most)
 	}
-	for _, wrong := range []string{"experiment=4", "goals=none", "load=0", "jobs=0", "swing=1s", "map=0s", "maps=0", "told=late", "lag=-1s", "noise=2", "nothing=1"} {
+	for _, wrong := range []string{
+		"experiment=4", "goals=none", "load=0", "jobs=0", "swing=1s", "map=0s", "maps=0", "told=late", "lag=-1s",
+		"noise=2", "nothing=1",
+	} {
 		name, value, _ := strings.Cut(wrong, "=")
 		if _, err := standard.With(name, value); err == nil {
 			t.Errorf("%s is taken", wrong)
@@ -174,8 +177,14 @@ func TestHopeless(t *testing.T) {
 func made(notes map[string]map[string]float64) func(paper.Case, uint64) (paper.Simulation, error) {
 	return func(c paper.Case, seed uint64) (paper.Simulation, error) {
 		noise := 1 + float64(seed%17)/10_000
-		s := paper.Simulation{Seconds: 100 * noise, Notes: map[string]float64{}, Samples: map[string][]float64{"late": {0, 1, 2}, "distance": {-50, 0, 50}}, Stages: []*measure.Figures{{}}}
-		for name, x := range map[string]float64{"missed": 40, "lateness": 200, "p50": -10, "p90": 200, "jain": 0.4, "used": 70, "hopeless": 1, "error": 20, "plans": 10, "infeasiblePlans": 4} {
+		s := paper.Simulation{
+			Seconds: 100 * noise, Notes: map[string]float64{},
+			Samples: map[string][]float64{"late": {0, 1, 2}, "distance": {-50, 0, 50}}, Stages: []*measure.Figures{{}},
+		}
+		for name, x := range map[string]float64{
+			"missed": 40, "lateness": 200, "p50": -10, "p90": 200, "jain": 0.4, "used": 70, "hopeless": 1,
+			"error": 20, "plans": 10, "infeasiblePlans": 4,
+		} {
 			if y, ok := notes[c.Scheduler.Label][name]; ok {
 				x = y
 			}
@@ -231,9 +240,10 @@ func TestClaims(t *testing.T) {
 // jobs one is late by 9 s with Reverse alone, and one by 5 s with Adaptive alone.
 func TestWhoIsLate(t *testing.T) {
 	late := map[string][]float64{reverse: {9, 0, 3}, adaptive: {0, 5, 1}}
-	r := errtest.Must(Paper().Run(t.Context(), paper.Options{Parts: []string{"R4"}, Seed: 1, Seeds: 3, Simulate: func(c paper.Case, _ uint64) (paper.Simulation, error) {
-		return paper.Simulation{Samples: map[string][]float64{"late": late[c.Scheduler.Label]}, Stages: []*measure.Figures{{}}}, nil
-	}}))
+	r := errtest.Must(Paper().Run(t.Context(),
+		paper.Options{Parts: []string{"R4"}, Seed: 1, Seeds: 3, Simulate: func(c paper.Case, _ uint64) (paper.Simulation, error) {
+			return paper.Simulation{Samples: map[string][]float64{"late": late[c.Scheduler.Label]}, Stages: []*measure.Figures{{}}}, nil
+		}}))
 	var got []string
 	for _, e := range r.Criteria[0].Effects {
 		got = append(got, fmt.Sprintf("%.1f", float64(e.Ours)))
@@ -281,7 +291,8 @@ func TestAgainstOracle(t *testing.T) {
 		for name, want := range want {
 			slack := max(math.Abs(want)/3, map[string]float64{"missed": 6, "p90": 6, "lateness": 0.2}[name])
 			if got := found[name]; want < got.Lo-slack || want > got.Hi+slack {
-				t.Errorf("experiment %s, %s goals, %s: %s is %.2f [%.2f, %.2f], want %.2f", c.experiment, c.goals, c.label, name, got.Value, got.Lo, got.Hi, want)
+				t.Errorf("experiment %s, %s goals, %s: %s is %.2f [%.2f, %.2f], want %.2f", c.experiment, c.goals, c.label, name, got.Value, got.Lo,
+					got.Hi, want)
 			}
 		}
 	}

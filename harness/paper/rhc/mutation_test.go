@@ -43,12 +43,30 @@ func TestBroken(t *testing.T) {
 		rule func(seed uint64) policy.Policy
 		want map[string]paper.Verdict
 	}{
-		{"as it is", func(uint64) policy.Policy { return &policy.RHC{} }, map[string]paper.Verdict{"H1": paper.Holds, "H2": paper.Direction, "H2b": paper.Holds, "H4": paper.Reversed}},
-		{"never defers", by(func(*policy.RHC, *policy.Job, int) int { return 0 }), map[string]paper.Verdict{"H1": paper.Holds, "H2": paper.Fails, "H2b": paper.Fails, "H4": paper.Fails}},
-		{"upside down", by(func(p *policy.RHC, j *policy.Job, free int) int { return skip(!defers(p, j, free), j) }), map[string]paper.Verdict{"H1": paper.Holds, "H2": paper.Reversed, "H2b": paper.Reversed, "H4": paper.Reversed}},
-		{"always defers", by(func(_ *policy.RHC, j *policy.Job, _ int) int { return j.Reduces }), map[string]paper.Verdict{"H1": paper.Holds, "H2": paper.Reversed, "H2b": paper.Reversed, "H4": paper.Reversed}},
-		{"dearest slots", by(func(_ *policy.RHC, j *policy.Job, free int) int { return free - j.Reduces }), map[string]paper.Verdict{"H1": paper.Reversed, "H2": paper.Reversed, "H2b": paper.Reversed, "H4": paper.Reversed}},
-		{"random", func(seed uint64) policy.Policy { return policy.Random{Rand: rand.New(rand.NewPCG(seed, 9))} }, map[string]paper.Verdict{"H1": paper.Fails, "H2": paper.Reversed, "H2b": paper.Reversed, "H4": paper.Reversed}},
+		{"as it is", func(uint64) policy.Policy { return &policy.RHC{} }, map[string]paper.Verdict{
+			"H1": paper.Holds, "H2": paper.Direction,
+			"H2b": paper.Holds, "H4": paper.Reversed,
+		}},
+		{"never defers", by(func(*policy.RHC, *policy.Job, int) int { return 0 }), map[string]paper.Verdict{
+			"H1": paper.Holds, "H2": paper.Fails,
+			"H2b": paper.Fails, "H4": paper.Fails,
+		}},
+		{
+			"upside down", by(func(p *policy.RHC, j *policy.Job, free int) int { return skip(!defers(p, j, free), j) }),
+			map[string]paper.Verdict{"H1": paper.Holds, "H2": paper.Reversed, "H2b": paper.Reversed, "H4": paper.Reversed},
+		},
+		{
+			"always defers", by(func(_ *policy.RHC, j *policy.Job, _ int) int { return j.Reduces }),
+			map[string]paper.Verdict{"H1": paper.Holds, "H2": paper.Reversed, "H2b": paper.Reversed, "H4": paper.Reversed},
+		},
+		{
+			"dearest slots", by(func(_ *policy.RHC, j *policy.Job, free int) int { return free - j.Reduces }),
+			map[string]paper.Verdict{"H1": paper.Reversed, "H2": paper.Reversed, "H2b": paper.Reversed, "H4": paper.Reversed},
+		},
+		{
+			"random", func(seed uint64) policy.Policy { return policy.Random{Rand: rand.New(rand.NewPCG(seed, 9))} },
+			map[string]paper.Verdict{"H1": paper.Fails, "H2": paper.Reversed, "H2b": paper.Reversed, "H4": paper.Reversed},
+		},
 	} {
 		p := Paper()
 		p.Controls = []paper.Scheduler{p.Controls[0], p.Controls[3]} // Greedy and the constant 1/8

@@ -38,18 +38,19 @@ func TestForced(t *testing.T) {
 		{"H4", 102, 100, 60, 0, paper.Reversed, false},
 	} {
 		p := Paper()
-		r := errtest.Must(p.Run(context.Background(), paper.Options{Parts: []string{c.claim}, Seeds: 6, Simulate: func(x paper.Case, seed uint64) (paper.Simulation, error) {
-			cost := c.greedy // of all controls but Random
-			switch x.Scheduler.Label {
-			case claimant:
-				cost = c.rhc - c.grows*10*(x.Setting.(monteCarlo).Load-0.2)
-			case lowest:
-				cost = c.bound
-			case random:
-				cost = 1000
-			}
-			return paper.Simulation{Notes: map[string]float64{"cost": cost * (1 + float64(seed%97*uint64(len(x.Scheduler.Label)))/1e7)}}, nil
-		}}))
+		r := errtest.Must(p.Run(context.Background(),
+			paper.Options{Parts: []string{c.claim}, Seeds: 6, Simulate: func(x paper.Case, seed uint64) (paper.Simulation, error) {
+				cost := c.greedy // of all controls but Random
+				switch x.Scheduler.Label {
+				case claimant:
+					cost = c.rhc - c.grows*10*(x.Setting.(monteCarlo).Load-0.2)
+				case lowest:
+					cost = c.bound
+				case random:
+					cost = 1000
+				}
+				return paper.Simulation{Notes: map[string]float64{"cost": cost * (1 + float64(seed%97*uint64(len(x.Scheduler.Label)))/1e7)}}, nil
+			}}))
 		for _, got := range r.Criteria {
 			if got.ID == "H1" && slices.ContainsFunc(got.Effects, func(e paper.EffectJSON) bool { return e.Ours < got.Ours }) {
 				t.Errorf("%+v: shown is %v, and another load saves less: %s", c, got.Ours, got.Note)

@@ -56,7 +56,8 @@ func deferred(d *paper.Data) (list []paper.Effect) {
 		want := deferredInTheory(load)
 		list = append(list, paper.Effect{
 			What:     fmt.Sprintf("literal, share of jobs that are deferred, load %v, expected %.3g", load, want),
-			Estimate: stats.Mean(g.Mean(known, func(s *paper.Simulation) float64 { return s.Notes["deferred"] }, k)), Band: [2]float64{want - .01, want + .01},
+			Estimate: stats.Mean(g.Mean(known, func(s *paper.Simulation) float64 { return s.Notes["deferred"] }, k)),
+			Band:     [2]float64{want - .01, want + .01},
 		})
 	}
 	return list

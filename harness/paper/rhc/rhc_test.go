@@ -393,7 +393,17 @@ func TestTree(t *testing.T) {
 
 // TestRefused has unknown properties and parameters refused.
 func TestRefused(t *testing.T) {
-	for _, x := range [][2]string{{"load", "1"}, {"load", "0"}, {"slots", "9"}, {"jobs", "0"}, {"sizes", "huge"}, {"batch", "101"}, {"links", "none"}, {"rare", "1.5"}, {"offering", "all"}} {
+	for _, x := range [][2]string{
+		{"load", "1"},
+		{"load", "0"},
+		{"slots", "9"},
+		{"jobs", "0"},
+		{"sizes", "huge"},
+		{"batch", "101"},
+		{"links", "none"},
+		{"rare", "1.5"},
+		{"offering", "all"},
+	} {
 		if _, err := standard.With(x[0], x[1]); err == nil {
 			t.Errorf("%s=%s: no error", x[0], x[1])
 		}

@@ -38,7 +38,8 @@ func lab(t *testing.T, seconds int, coresOfNode float64, cpuMs int, starts bool)
 	for wave := range 2 {
 		from := 3 + seconds*wave
 		for i := range 8 {
-			line(`{"kind":"attemptStarted","t":%d000000000,`+attempt+`,"node":"%s","rack":"/r","splitLocality":"node","replicaLocality":"node"}`, from, 8*wave+i, []string{"a", "b"}[i%2])
+			line(`{"kind":"attemptStarted","t":%d000000000,`+attempt+`,"node":"%s","rack":"/r","splitLocality":"node","replicaLocality":"node"}`,
+				from, 8*wave+i, []string{"a", "b"}[i%2])
 		}
 		for second := range seconds - 1 {
 			for _, n := range []string{"m", "a", "b"} {
@@ -51,7 +52,8 @@ func lab(t *testing.T, seconds int, coresOfNode float64, cpuMs int, starts bool)
 			}
 		}
 		for i := range 8 {
-			line(`{"kind":"attemptFinished","t":%d000000000,`+attempt+`,"outcome":"succeeded","mapDone":0,"counters":{"hdfsReadBytes":8388608,"hdfsWrittenBytes":0,"fileReadBytes":0,"fileWrittenBytes":0,"shuffleBytes":-1,"mapOutputBytes":0,"inputRecords":0,"outputRecords":0,"spilledRecords":0,"cpuMs":%d,"gcMs":0,"physicalBytes":0}}`,
+			line(`{"kind":"attemptFinished","t":%d000000000,`+attempt+
+				`,"outcome":"succeeded","mapDone":0,"counters":{"hdfsReadBytes":8388608,"hdfsWrittenBytes":0,"fileReadBytes":0,"fileWrittenBytes":0,"shuffleBytes":-1,"mapOutputBytes":0,"inputRecords":0,"outputRecords":0,"spilledRecords":0,"cpuMs":%d,"gcMs":0,"physicalBytes":0}}`,
 				from+seconds, 8*wave+i, cpuMs)
 		}
 	}
@@ -88,7 +90,9 @@ func TestDemandsByCounters(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			x := lab(t, c.seconds, c.coresOfNode, c.cpuMs, c.masterStarts)
-			got := errtest.Must(Fit([]*recorded.Trace{x}, recorded.Change{}, "", func(*recorded.Trace, *Calibration, uint64) (*recorded.Trace, error) {
+			got := errtest.Must(Fit([]*recorded.Trace{x}, recorded.Change{}, "", func(*recorded.Trace, *Calibration, uint64) (*recorded.Trace,
+				error,
+			) {
 				return nil, errors.New("no replay here")
 			}))
 			near := func(what string, got, want float64) {
@@ -118,11 +122,19 @@ func TestAlone(t *testing.T) {
 		want                     Figure
 	}{
 		{"as measured", Figure{2000, 3, 100}, Figure{2000, 3, 100}, Figure{2000, 3, 0}, 1, Figure{2000, 3, 100}},
-		{"others slow them down by half", Figure{3000, 9, 500}, Figure{3000, 9, 500}, Figure{4500, 9, 300}, 2.0 / 3, Figure{2000, 9, 400 * 2.0 / 3}},
+		{
+			"others slow them down by half",
+			Figure{3000, 9, 500},
+			Figure{3000, 9, 500},
+			Figure{4500, 9, 300},
+			2.0 / 3,
+			Figure{2000, 9, 400 * 2.0 / 3},
+		},
 		{"others make them differ more than they did", Figure{3000, 9, 500}, Figure{3000, 9, 500}, Figure{3000, 9, 600}, 1, Figure{3000, 9, 0}},
 		{"a step back", Figure{1000, 9, 0}, Figure{6000, 9, 0}, Figure{4000, 9, 0}, 1.5, Figure{1500, 9, 0}},
 	} {
-		if got := alone(c.now, c.measured, c.simulated, c.factor); math.Abs(got.Value-c.want.Value)+math.Abs(got.Error-c.want.Error) > 0.001 || got.Samples != c.want.Samples {
+		if got := alone(c.now, c.measured, c.simulated, c.factor); math.Abs(got.Value-c.want.Value)+math.Abs(got.Error-c.want.Error) > 0.001 ||
+			got.Samples != c.want.Samples {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
 		}
 	}

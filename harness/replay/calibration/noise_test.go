@@ -69,7 +69,10 @@ func TestNoiseOfFile(t *testing.T) {
 		{Noise{5, 0.03, 1e300, nil}, false},
 		{Noise{5, 1e9, 0, nil}, false},
 	} {
-		data := errtest.Must(json.Marshal(&Calibration{Format: calibrationFormat, Traces: []string{}, SharingSpread: map[string]float64{}, Workloads: []Workload{}, Noise: &c.noise}))
+		data := errtest.Must(json.Marshal(&Calibration{
+			Format: calibrationFormat, Traces: []string{}, SharingSpread: map[string]float64{},
+			Workloads: []Workload{}, Noise: &c.noise,
+		}))
 		if _, err := parse(data); (err == nil) != c.ok {
 			t.Errorf("%+v: %v", c.noise, err)
 		}

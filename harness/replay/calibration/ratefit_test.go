@@ -55,8 +55,10 @@ func TestFitRates(t *testing.T) {
 	}
 
 	c = &Calibration{}
-	if c.fitRates([]*recorded.Trace{byLevel(t, 64<<10)}, &recorded.Change{}); c.DiskBytesPerSec+c.UplinkBytesPerSec != 0 || len(c.Warnings) != 2 {
-		t.Errorf("disk %d, uplink %d bytes/s, warnings %q: a second for 64 KiB is no disk's or link's", c.DiskBytesPerSec, c.UplinkBytesPerSec, c.Warnings)
+	if c.fitRates([]*recorded.Trace{byLevel(t, 64<<10)}, &recorded.Change{}); c.DiskBytesPerSec+c.UplinkBytesPerSec != 0 ||
+		len(c.Warnings) != 2 {
+		t.Errorf("disk %d, uplink %d bytes/s, warnings %q: a second for 64 KiB is no disk's or link's", c.DiskBytesPerSec, c.UplinkBytesPerSec,
+			c.Warnings)
 	}
 
 	x.Header.Cluster.Disks = []traces.DiskFacts{{Node: "a", BytesPerSec: 9 << 20}}

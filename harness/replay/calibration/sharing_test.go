@@ -15,7 +15,11 @@ import (
 // are up meanwhile, are what is known of a machine that runs all nodes.
 func TestMastersUp(t *testing.T) {
 	const second = traces.Time(1e9)
-	cluster := traces.ClusterFacts{HostCores: 2, Nodes: []traces.NodeFacts{{Node: "master"}, {Node: "n1", Worker: true}, {Node: "n2", Worker: true}}}
+	cluster := traces.ClusterFacts{HostCores: 2, Nodes: []traces.NodeFacts{
+		{Node: "master"},
+		{Node: "n1", Worker: true},
+		{Node: "n2", Worker: true},
+	}}
 	var events []traces.Event
 	for _, job := range []traces.JobID{"a", "b"} {
 		events = append(events, &traces.JobSubmitted{Job: job, Maps: 4})
@@ -42,10 +46,12 @@ func TestMastersUp(t *testing.T) {
 	c := &Calibration{}
 	c.fitSharing([]*recorded.Trace{x}, 0)
 	if want := 14.0 / 9; math.Abs(c.HostCores-1.6) > 1e-9 || math.Abs(c.MastersUp-want) > 1e-9 || c.MasterCores != labMasterCores {
-		t.Errorf("%.3f cores with %.3f ApplicationMasters, each further one %v; want 1.6 with %.3f, %v", c.HostCores, c.MastersUp, c.MasterCores, want, labMasterCores)
+		t.Errorf("%.3f cores with %.3f ApplicationMasters, each further one %v; want 1.6 with %.3f, %v", c.HostCores, c.MastersUp, c.MasterCores,
+			want, labMasterCores)
 	}
 	c = &Calibration{}
 	if c.fitSharing([]*recorded.Trace{x}, 2); c.HostCores != 2 || c.MastersUp != 0 || c.MasterCores != 0 {
-		t.Errorf("%v cores with %v ApplicationMasters, each further one %v; want the 2 that are given, and nothing known of those", c.HostCores, c.MastersUp, c.MasterCores)
+		t.Errorf("%v cores with %v ApplicationMasters, each further one %v; want the 2 that are given, and nothing known of those", c.HostCores,
+			c.MastersUp, c.MasterCores)
 	}
 }

@@ -15,7 +15,10 @@ import (
 // e while a ran. A replay keeps b as long behind the end of a.
 func TestChains(t *testing.T) {
 	const second = traces.Time(1e9)
-	h := traces.Header{Format: 1, Origin: traces.Measured, Cluster: traces.ClusterFacts{Nodes: []traces.NodeFacts{{Node: "n", Worker: true, MemoryBytes: 8 << 30}}}}
+	h := traces.Header{
+		Format: 1, Origin: traces.Measured,
+		Cluster: traces.ClusterFacts{Nodes: []traces.NodeFacts{{Node: "n", Worker: true, MemoryBytes: 8 << 30}}},
+	}
 	var events []traces.Event
 	for _, j := range []struct {
 		id, user string
@@ -26,7 +29,10 @@ func TestChains(t *testing.T) {
 			events,
 			&traces.JobSubmitted{T: j.from * second, Job: m.Job, User: j.user, Maps: 1},
 			&traces.AttemptStarted{T: (j.from + 1) * second, Attempt: traces.Attempt{Task: m}, Node: "n"},
-			&traces.AttemptFinished{T: (j.to - 1) * second, Attempt: traces.Attempt{Task: m}, Outcome: traces.Succeeded, Counters: traces.NoCounters},
+			&traces.AttemptFinished{
+				T: (j.to - 1) * second, Attempt: traces.Attempt{Task: m}, Outcome: traces.Succeeded,
+				Counters: traces.NoCounters,
+			},
 			&traces.JobFinished{T: j.to * second, Job: m.Job, Outcome: traces.Succeeded, Counters: traces.NoCounters},
 		)
 	}

@@ -26,7 +26,10 @@ func TestPasts(t *testing.T) {
 		want      []sim.Past
 		lastMapAt int
 	}{
-		{name: "failed, then well", list: []life{at(0, 5, failed), at(6, 20, ok)}, want: []sim.Past{{Outcome: failed, Ms: 5000}, {Number: 1, Outcome: ok, Ms: 14000}}},
+		{
+			name: "failed, then well", list: []life{at(0, 5, failed), at(6, 20, ok)},
+			want: []sim.Past{{Outcome: failed, Ms: 5000}, {Number: 1, Outcome: ok, Ms: 14000}},
+		},
 		{
 			name: "the copy won", list: []life{at(0, 30, killed), at(10, 29, ok)},
 			want: []sim.Past{{Outcome: ok, Ms: 30000, SpeculateMs: 10000}, {Number: 1, Outcome: ok, Ms: 19000}},
@@ -35,7 +38,10 @@ func TestPasts(t *testing.T) {
 			name: "the copy lost", list: []life{at(10, 29, killed), at(0, 28, ok)},
 			want: []sim.Past{{Outcome: ok, Ms: 28000, SpeculateMs: 10000}, {Number: 1, Outcome: ok, Ms: 19000}},
 		},
-		{name: "its node was lost", list: []life{at(80, 101, killed), at(102, 110, ok)}, want: []sim.Past{{Outcome: ok, Ms: 20000}, {Number: 1, Outcome: ok, Ms: 8000}}},
+		{
+			name: "its node was lost", list: []life{at(80, 101, killed), at(102, 110, ok)},
+			want: []sim.Past{{Outcome: ok, Ms: 20000}, {Number: 1, Outcome: ok, Ms: 8000}},
+		},
 		{
 			name: "killed a while before its node's loss was noticed", list: []life{at(80, 90, killed), at(91, 95, ok)},
 			want: []sim.Past{{Outcome: killed, Ms: 10000}, {Number: 1, Outcome: ok, Ms: 4000}},
@@ -54,15 +60,25 @@ func TestPasts(t *testing.T) {
 		},
 		{
 			name: "failed, then with a copy", list: []life{at(0, 6, failed), at(6, 30, killed), at(16, 29, ok)},
-			want: []sim.Past{{Outcome: failed, Ms: 6000}, {Number: 1, Outcome: ok, Ms: 24000, SpeculateMs: 10000}, {Number: 2, Outcome: ok, Ms: 13000}},
+			want: []sim.Past{
+				{Outcome: failed, Ms: 6000},
+				{Number: 1, Outcome: ok, Ms: 24000, SpeculateMs: 10000},
+				{Number: 2, Outcome: ok, Ms: 13000},
+			},
 		},
-		{name: "killed", list: []life{at(0, 7, killed), at(8, 9, ok)}, want: []sim.Past{{Outcome: killed, Ms: 7000}, {Number: 1, Outcome: ok, Ms: 1000}}},
+		{
+			name: "killed", list: []life{at(0, 7, killed), at(8, 9, ok)},
+			want: []sim.Past{{Outcome: killed, Ms: 7000}, {Number: 1, Outcome: ok, Ms: 1000}},
+		},
 		{
 			name: "a reduce made way for maps", list: []life{at(0, 7, killed), at(8, 30, ok)}, fromLast: true, lastMapAt: 20,
 			want: []sim.Past{{Number: 1, Outcome: ok, Ms: 10000}},
 		},
 		{
-			name: "its job tolerated that it failed", list: []life{at(0, 1, failed), at(1, 2, failed), at(2, 3, failed), at(3, 4, failed), at(4, 5, failed)}, lost: true, tolerated: true,
+			name: "its job tolerated that it failed", list: []life{
+				at(0, 1, failed), at(1, 2, failed), at(2, 3, failed),
+				at(3, 4, failed), at(4, 5, failed),
+			}, lost: true, tolerated: true,
 			want: []sim.Past{
 				{Outcome: failed, Ms: 1000},
 				{Number: 1, Outcome: failed, Ms: 1000},
@@ -73,7 +89,10 @@ func TestPasts(t *testing.T) {
 		},
 		{name: "its job failed", list: []life{at(0, 7, killed)}, lost: true, want: []sim.Past{{Outcome: ok, Ms: 7000}}},
 		{
-			name: "a cluster with ten attempts a task", list: []life{at(0, 1, failed), at(1, 2, failed), at(2, 3, failed), at(3, 4, failed), at(4, 5, ok)},
+			name: "a cluster with ten attempts a task", list: []life{
+				at(0, 1, failed), at(1, 2, failed), at(2, 3, failed),
+				at(3, 4, failed), at(4, 5, ok),
+			},
 			want: []sim.Past{
 				{Outcome: failed, Ms: 1000},
 				{Number: 1, Outcome: failed, Ms: 1000},
@@ -101,7 +120,10 @@ func TestTaken(t *testing.T) {
 		&traces.JobFinished{T: 21e9, Job: "a", Outcome: traces.Succeeded},
 	})))
 	last := sim.Past{Outcome: traces.Succeeded, Ms: 11_000}
-	for preempts, want := range map[bool][]sim.Past{true: {last}, false: {{Outcome: traces.Killed, Ms: 7000}, {Outcome: traces.Succeeded, Number: 1, Ms: 11_000}}} {
+	for preempts, want := range map[bool][]sim.Past{
+		true:  {last},
+		false: {{Outcome: traces.Killed, Ms: 7000}, {Outcome: traces.Succeeded, Number: 1, Ms: 11_000}},
+	} {
 		var j sim.Job
 		NewSource(Settings{Trace: x, Preempts: preempts}, &sim.Machines{}).addPasts(x.Jobs[0], &j)
 		if d := cmp.Diff(want, j.Pasts); d != "" {

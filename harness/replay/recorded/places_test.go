@@ -51,7 +51,8 @@ func TestAttempts(t *testing.T) {
 		for at := range traces.Time(rapid.IntRange(0, 60).Draw(t, "events")) {
 			a := traces.Attempt{
 				Task: traces.Task{
-					Job: rapid.SampledFrom([]traces.JobID{"a", "a", "a", "a", "b"}).Draw(t, "job"), Kind: rapid.SampledFrom([]traces.TaskKind{traces.Map, traces.Map, traces.Map, traces.Reduce}).Draw(t, "kind"),
+					Job:   rapid.SampledFrom([]traces.JobID{"a", "a", "a", "a", "b"}).Draw(t, "job"),
+					Kind:  rapid.SampledFrom([]traces.TaskKind{traces.Map, traces.Map, traces.Map, traces.Reduce}).Draw(t, "kind"),
 					Index: rapid.SampledFrom([]int32{0, 0, 0, 0, 1, 2}).Draw(t, "index"),
 				},
 				Number: rapid.Int32Range(0, 2).Draw(t, "number"),

@@ -62,7 +62,10 @@ func TestExecutorsAreContainers(t *testing.T) {
 		{"", []int64{0, 0, 16_000}}, // two executors are Spark's default
 		{"spark.executor.instances=1", []int64{0, 5_000, 16_000}},
 		{"spark.dynamicAllocation.enabled=true", []int64{0, 5_000, 16_000}},
-		{"spark.dynamicAllocation.enabled=true spark.dynamicAllocation.initialExecutors=3 spark.dynamicAllocation.minExecutors=1", []int64{0, 0, 0}},
+		{
+			"spark.dynamicAllocation.enabled=true spark.dynamicAllocation.initialExecutors=3 spark.dynamicAllocation.minExecutors=1",
+			[]int64{0, 0, 0},
+		},
 	} {
 		x := errtest.Must(sparkTrace(t, append(executorsOf("a"), applicationOf("a", strings.Fields(c.settings)...))...))
 		var j sim.Job
@@ -77,7 +80,8 @@ func TestExecutorsAreContainers(t *testing.T) {
 		if want := []int32{85_000, 10_000, 69_000}; !slices.Equal(took, want) || j.Maps != 0 {
 			t.Errorf("%q: %d maps, and executors of %v ms; want none, and %v", c.settings, j.Maps, took, want)
 		}
-		if j.ReduceSize.MemoryMB != 2048 || j.ReduceSize.VCores != 4 || j.AMSize.MemoryMB != 896 || j.AMStartMs != 5000 || j.Queue != "q" || j.User != "u" {
+		if j.ReduceSize.MemoryMB != 2048 || j.ReduceSize.VCores != 4 || j.AMSize.MemoryMB != 896 || j.AMStartMs != 5000 || j.Queue != "q" ||
+			j.User != "u" {
 			t.Errorf("%+v; want containers of 2048 MB and 4 cores, a master of 896 MB after 5 s, queue q, user u", j)
 		}
 	}
@@ -91,7 +95,8 @@ func TestOddApplications(t *testing.T) {
 	open := applicationOf("a")
 	open.End, open.Outcome, open.AMNode = 0, traces.Unfinished, ""
 	x := errtest.Must(sparkTrace(t, append(executorsOf("a"), open, local, &traces.SparkTask{T: 50 * second, App: "a", End: 60 * second})...))
-	if len(x.Jobs) != 1 || !slices.ContainsFunc(x.Warnings, func(w string) bool { return strings.Contains(w, "1 application of Spark did not run on YARN") }) {
+	if len(x.Jobs) != 1 || !slices.ContainsFunc(x.Warnings,
+		func(w string) bool { return strings.Contains(w, "1 application of Spark did not run on YARN") }) {
 		t.Errorf("%d jobs, warnings %q; want one, and a warning of the other", len(x.Jobs), x.Warnings)
 	}
 	if a := x.Jobs[0].Tasks[traces.Reduce][2].Won; x.Jobs[0].Finished != 0 || x.Jobs[0].AMMemoryBytes != 0 || a == nil || a.End != 100*second {
@@ -110,7 +115,8 @@ func TestHostileApplications(t *testing.T) {
 		at := func() traces.Time { return traces.Time(r.Int64N(5)) * second }
 		a := applicationOf("a", "spark.executor.instances=-1")
 		a.T, a.Start, a.End, a.AMStart = at(), at(), at(), at()
-		x := errtest.Must(sparkTrace(t, a, &traces.SparkExecutor{T: at(), App: "a", End: at()}, &traces.SparkExecutor{T: at(), App: "a", End: at()}))
+		x := errtest.Must(sparkTrace(t, a, &traces.SparkExecutor{T: at(), App: "a", End: at()},
+			&traces.SparkExecutor{T: at(), App: "a", End: at()}))
 		for k, task := range x.Jobs[0].Tasks[traces.Reduce] {
 			if w := task.Won; w == nil || w.End < w.Start || w.Start < x.Jobs[0].Started || x.ExecutorAskMs["a"][k] < 0 {
 				t.Fatalf("%d: %+v of %+v", i, w, a)

@@ -57,7 +57,8 @@ func (b *tab) text(selector string) string {
 // press clicks the button that has these words or this label.
 func (b *tab) press(words string) {
 	b.Helper()
-	b.Do(js(fmt.Sprintf("[...document.querySelectorAll('.lanes button')].find((e) => e.innerText === %q || e.ariaLabel === %[1]q).click()", words)))
+	b.Do(js(fmt.Sprintf("[...document.querySelectorAll('.lanes button')].find((e) => e.innerText === %q || e.ariaLabel === %[1]q).click()",
+		words)))
 }
 
 // mouse sends an event of the mouse at a place of the window.
@@ -152,8 +153,10 @@ func TestClickedBarIsTold(t *testing.T) {
 	b.click(1, 9.5, "map 3 of second")
 	b.Until("document.querySelector('.lanes-details h3').innerText.startsWith('map 3')")
 	b.has("the panel", b.text(".lanes-details"),
-		"map 3", "of second", "succeeded", "map 3 of job_7_0002 is there because of a test.", "8.00 s to 14.00 s", "3.00 s for a container, from the submission of the job",
-		"r1n2, rack /rack1", "cache: its block was in the node’s HDFS cache", "64 MiB", "number 14 at 7.50 s, reason: cache", "honoured, container after 400 ms",
+		"map 3", "of second", "succeeded", "map 3 of job_7_0002 is there because of a test.", "8.00 s to 14.00 s",
+		"3.00 s for a container, from the submission of the job",
+		"r1n2, rack /rack1", "cache: its block was in the node’s HDFS cache", "64 MiB", "number 14 at 7.50 s, reason: cache",
+		"honoured, container after 400 ms",
 		"attempt_7_0002_m_000003_0", "merge 1.00 s", "yarn")
 
 	// The same task in the other trial is a link to it, and so is the next of the job.
@@ -219,7 +222,8 @@ func TestPickers(t *testing.T) {
 		t.Errorf("%g trials", n)
 	}
 	without := b.hash(".lanes-plot canvas")
-	b.Do(chromedp.SetValue(".lanes-pick select", "job_7_0002"), js("document.querySelector('.lanes-pick select').dispatchEvent(new Event('change'))"))
+	b.Do(chromedp.SetValue(".lanes-pick select", "job_7_0002"),
+		js("document.querySelector('.lanes-pick select').dispatchEvent(new Event('change'))"))
 	b.Until("document.querySelector('.lanes-details').innerText.includes('job_7_0002')")
 	if b.hash(".lanes-plot canvas") == without {
 		t.Error("no bar stands back")
@@ -282,12 +286,14 @@ func TestTreeForScreenReaders(t *testing.T) {
 		}
 		roles[text(n.Role)] = append(roles[text(n.Role)], text(n.Name))
 	}
-	b.has("applications", strings.Join(roles["application"], "\n"), "Timeline of yarn: 10 attempts, 10 in view, 3 nodes, makespan 24.00 s", "Timeline of delay: 11 attempts")
+	b.has("applications", strings.Join(roles["application"], "\n"), "Timeline of yarn: 10 attempts, 10 in view, 3 nodes, makespan 24.00 s",
+		"Timeline of delay: 11 attempts")
 	b.has("articles", strings.Join(roles["article"], "\n"), "Trial yarn", "Trial delay")
 	b.has("complementary", strings.Join(roles["complementary"], "\n"), "Selected attempt")
 	b.has("column headers", strings.Join(roles["columnheader"], "\n"), "Attempt", "Node", "Outcome")
 	b.has("row headers", strings.Join(roles["rowheader"], "\n"), "map 3", "map 2, attempt 1")
-	b.has("what is said aloud", b.text(".lanes-live"), "map 3 of second, delay: on r1n2 from 8.00 s, took 6.00 s, succeeded. map 3 of job_7_0002 is there because of a test.")
+	b.has("what is said aloud", b.text(".lanes-live"),
+		"map 3 of second, delay: on r1n2 from 8.00 s, took 6.00 s, succeeded. map 3 of job_7_0002 is there because of a test.")
 	for _, role := range []string{"button", "combobox", "application", "toolbar"} {
 		if len(roles[role]) == 0 && role != "combobox" {
 			t.Errorf("nothing is a %s", role)
@@ -306,7 +312,8 @@ func TestAxeFindsNothing(t *testing.T) {
 	for _, theme := range []string{"light", "dark"} {
 		b := browser(t)
 		b.open(small())
-		b.Do(js("document.documentElement.dataset.theme = '" + theme + "'; for (const e of document.querySelectorAll('.lanes details')) e.open = true"))
+		b.Do(js("document.documentElement.dataset.theme = '" + theme +
+			"'; for (const e of document.querySelectorAll('.lanes details')) e.open = true"))
 		if found := b.Axe(); found != "" {
 			t.Errorf("%s: %s", theme, found)
 		}
@@ -319,7 +326,10 @@ func TestAxeFindsNothing(t *testing.T) {
 
 func TestHostileNamesAreText(t *testing.T) {
 	const evil = `</script><img src=x onerror=alert(1)><b>`
-	h := traces.Header{Origin: traces.Measured, Cluster: traces.ClusterFacts{Nodes: []traces.NodeFacts{{Node: evil, Rack: "\u202e\x1b[31m", Worker: true}}}}
+	h := traces.Header{
+		Origin:  traces.Measured,
+		Cluster: traces.ClusterFacts{Nodes: []traces.NodeFacts{{Node: evil, Rack: "\u202e\x1b[31m", Worker: true}}},
+	}
 	long := strings.Repeat("long<i>", 1500)
 	a := traces.Attempt{Task: traces.Task{Job: "job_" + evil + "_1", Kind: traces.Map}}
 	events := []traces.Event{
@@ -366,7 +376,8 @@ func TestPhoneAndPaper(t *testing.T) {
 	b.Do(js("document.documentElement.dataset.theme = 'dark'"))
 	b.Until(app + ".theme.paper === 'rgb(15, 20, 25)'")
 	b.Do(js("dispatchEvent(new Event('beforeprint'))"))
-	if paper, width := b.Text(app+".theme.paper"), b.Number("document.querySelector('.lanes-plot').offsetWidth"); paper != "rgb(255, 255, 255)" || width != 700 {
+	if paper, width := b.Text(app+".theme.paper"),
+		b.Number("document.querySelector('.lanes-plot').offsetWidth"); paper != "rgb(255, 255, 255)" || width != 700 {
 		t.Errorf("paper is %s, and a plot on it %g pixels wide", paper, width)
 	}
 	b.Do(js("dispatchEvent(new Event('afterprint'))"))
@@ -382,7 +393,10 @@ func many(nodes, attempts, perJob int) (traces.Header, []traces.Event) {
 	r := rand.New(rand.NewPCG(1, 2))
 	h := traces.Header{Format: traces.FormatVersion, Origin: traces.Simulated}
 	for i := range nodes {
-		h.Cluster.Nodes = append(h.Cluster.Nodes, traces.NodeFacts{Node: traces.Node(fmt.Sprintf("r%dn%d", i/20, i%20)), Rack: fmt.Sprintf("/rack%d", i/20), MemoryBytes: 2 << 30, Worker: true})
+		h.Cluster.Nodes = append(h.Cluster.Nodes, traces.NodeFacts{
+			Node: traces.Node(fmt.Sprintf("r%dn%d", i/20, i%20)),
+			Rack: fmt.Sprintf("/rack%d", i/20), MemoryBytes: 2 << 30, Worker: true,
+		})
 	}
 	var events []traces.Event
 	free := make([]traces.Time, 2*nodes)
@@ -391,7 +405,10 @@ func many(nodes, attempts, perJob int) (traces.Header, []traces.Event) {
 		job := traces.JobID(fmt.Sprintf("job_1_%04d", i/perJob))
 		from := free[slot] + traces.Time(r.Int64N(int64(3*second)))
 		if i%perJob == 0 {
-			events = append(events, &traces.JobSubmitted{T: max(0, from-second), Job: job, Name: fmt.Sprintf("job number %d", i/perJob), User: "u", Maps: int32(perJob), MapMemoryBytes: 1 << 30})
+			events = append(events, &traces.JobSubmitted{
+				T: max(0, from-second), Job: job, Name: fmt.Sprintf("job number %d", i/perJob), User: "u",
+				Maps: int32(perJob), MapMemoryBytes: 1 << 30,
+			})
 		}
 		task := traces.Task{Job: job, Kind: traces.Map, Index: int32(i % perJob)}
 		to := from + 2*second + traces.Time(r.Int64N(int64(40*second)))
@@ -402,9 +419,18 @@ func many(nodes, attempts, perJob int) (traces.Header, []traces.Event) {
 		events = append(
 			events, &traces.TaskScheduled{T: max(0, from-traces.Time(r.Int64N(int64(20*second)))), Task: task, SplitHosts: []traces.Node{node}},
 			&traces.Decision{T: max(0, from-second), ID: id, Job: job, Node: node, TaskIndex: task.Index, BindIndex: -1, Reason: level.String()},
-			&traces.Actuation{T: from, Decision: id, AskedAt: from - second, GrantedAt: from, Outcome: "honoured", Bound: traces.Attempt{Task: task}},
-			&traces.AttemptStarted{T: from, Attempt: traces.Attempt{Task: task}, Node: node, Container: fmt.Sprintf("container_1_%06d", i), ReplicaLocality: level, SplitLocality: level, SampleAgeNs: -1},
-			&traces.AttemptFinished{T: to, Attempt: traces.Attempt{Task: task}, Outcome: traces.Succeeded, MapDone: from + (to-from)*9/10, Counters: counters(r.Int64N(128<<20), -1, r.Int64N(64<<20))},
+			&traces.Actuation{
+				T: from, Decision: id, AskedAt: from - second, GrantedAt: from, Outcome: "honoured",
+				Bound: traces.Attempt{Task: task},
+			},
+			&traces.AttemptStarted{
+				T: from, Attempt: traces.Attempt{Task: task}, Node: node, Container: fmt.Sprintf("container_1_%06d", i),
+				ReplicaLocality: level, SplitLocality: level, SampleAgeNs: -1,
+			},
+			&traces.AttemptFinished{
+				T: to, Attempt: traces.Attempt{Task: task}, Outcome: traces.Succeeded, MapDone: from + (to-from)*9/10,
+				Counters: counters(r.Int64N(128<<20), -1, r.Int64N(64<<20)),
+			},
 		)
 		if i%perJob == perJob-1 {
 			events = append(events, &traces.JobFinished{T: to + second, Job: job, Outcome: traces.Succeeded, Counters: traces.NoCounters})
@@ -428,9 +454,12 @@ func TestHeatMapSaysHowToCut(t *testing.T) {
 			t.Errorf("a heat map without bars says %q", gone)
 		}
 	}
-	b.has("the panel", b.text(".lanes-details"), "40 jobs with 2,000 tasks were submitted in view", "heddle trace cut --from 1308ms --to ", "ms -o piece.trace 'runs/a day/x.trace'")
-	b.Do(chromedp.SetValue(".lanes-pick select", "job_1_0017"), js("document.querySelector('.lanes-pick select').dispatchEvent(new Event('change'))"))
-	b.has("the panel", b.text(".lanes-details"), "job number 17, job_1_0017", "50 maps, 0 reduces", "heddle trace cut --job job_1_0017 -o piece.trace 'runs/a day/x.trace'")
+	b.has("the panel", b.text(".lanes-details"), "40 jobs with 2,000 tasks were submitted in view", "heddle trace cut --from 1308ms --to ",
+		"ms -o piece.trace 'runs/a day/x.trace'")
+	b.Do(chromedp.SetValue(".lanes-pick select", "job_1_0017"),
+		js("document.querySelector('.lanes-pick select').dispatchEvent(new Event('change'))"))
+	b.has("the panel", b.text(".lanes-details"), "job number 17, job_1_0017", "50 maps, 0 reduces",
+		"heddle trace cut --job job_1_0017 -o piece.trace 'runs/a day/x.trace'")
 }
 
 // several is a timeline of trials of so many models.
@@ -438,7 +467,8 @@ func several(models int) *Timeline {
 	l := New(Options{})
 	for i := range models {
 		h, events := smallTrace(i%2 == 1)
-		l.Add(Trial{Name: fmt.Sprintf("trial-%d", i), Workload: "sort", Model: fmt.Sprintf("model%d", i), Repeat: 1, Header: h}, slices.Values(events))
+		l.Add(Trial{Name: fmt.Sprintf("trial-%d", i), Workload: "sort", Model: fmt.Sprintf("model%d", i), Repeat: 1, Header: h},
+			slices.Values(events))
 	}
 	return l
 }
@@ -493,7 +523,8 @@ func TestOverviewHasAllTrials(t *testing.T) {
 		const scale = c.height / c.clientHeight, each = c.clientHeight / 6;
 		let strips = 0;
 		for (let k = 0; k < 6; k++) { // a strip has more than one colour
-			const data = new Uint32Array(c.getContext('2d').getImageData(app.gutter * scale + 20, (k + 0.2) * each * scale, app.plot * scale / 2, each * scale * 0.6).data.buffer);
+			const data = new Uint32Array(c.getContext('2d').getImageData(app.gutter * scale + 20, (k + 0.2) * each * scale,
+				app.plot * scale / 2, each * scale * 0.6).data.buffer);
 			if (new Set(data).size > 1) strips++;
 		}
 		return strips;

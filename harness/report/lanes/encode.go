@@ -16,9 +16,10 @@ import (
 // head is the part of a block that is JSON. Columns of numbers follow it, in the order of
 // Columns.
 type head struct {
-	From       int64        `json:"from"` // first and last time of any event
-	To         int64        `json:"to"`
-	Begin      int64        `json:"begin"` // first submission, and last end of a job, between which is the makespan; End is unknown if none ended
+	From int64 `json:"from"` // first and last time of any event
+	To   int64 `json:"to"`
+	// first submission, and last end of a job, between which is the makespan; End is unknown if none ended
+	Begin      int64        `json:"begin"`
 	End        int64        `json:"end"`
 	Attempts   int          `json:"attempts"`
 	Unlaunched int          `json:"unlaunched"`

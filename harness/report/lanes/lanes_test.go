@@ -29,9 +29,15 @@ func trace(seed uint64, nodes, attempts int) (traces.Header, []traces.Event, int
 	r := rand.New(rand.NewPCG(seed, 1))
 	h := traces.Header{Format: traces.FormatVersion, Origin: traces.Simulated}
 	for i := range nodes {
-		h.Cluster.Nodes = append(h.Cluster.Nodes, traces.NodeFacts{Node: name("n", i), Rack: string(name("/r", i%3)), MemoryBytes: 4 << 30, Worker: true})
+		h.Cluster.Nodes = append(h.Cluster.Nodes, traces.NodeFacts{
+			Node: name("n", i), Rack: string(name("/r", i%3)),
+			MemoryBytes: 4 << 30, Worker: true,
+		})
 	}
-	events := []traces.Event{&traces.JobSubmitted{Job: "job_1_0001", Name: "one", Maps: int32(attempts), MapMemoryBytes: 1 << 30, ReduceMemoryBytes: 1 << 30}}
+	events := []traces.Event{&traces.JobSubmitted{
+		Job: "job_1_0001", Name: "one", Maps: int32(attempts), MapMemoryBytes: 1 << 30,
+		ReduceMemoryBytes: 1 << 30,
+	}}
 	last := traces.Time(0)
 	type span struct{ from, to traces.Time }
 	var spans []span
@@ -299,11 +305,20 @@ func TestNothingIsTooStrange(t *testing.T) {
 				events, &traces.NodeUp{T: at(), NodeFacts: traces.NodeFacts{Node: node(), MemoryBytes: n()}}, &traces.NodeDown{T: at(), Node: node()},
 				&traces.NodeCapacity{T: at(), Node: node(), MemoryBytes: n()}, &traces.NodeSpeed{T: at(), Node: node(), Speed: x()},
 				&traces.NodeSample{T: at(), Node: node(), CPUUser: x(), CPUSystem: x(), Load1: x(), DiskReadBytesPerSec: x()},
-				&traces.JobSubmitted{T: at(), Job: job(), Maps: int32(n()), MapMemoryBytes: n()}, &traces.JobStarted{T: at(), Job: job(), AMNode: node()},
-				&traces.TaskScheduled{T: at(), Task: a.Task}, &traces.AttemptStarted{T: at(), Attempt: a, Node: node(), ReplicaLocality: traces.Level(n()), SplitLocality: traces.Level(n())},
-				&traces.AttemptFinished{T: at(), Attempt: attempt(), Outcome: traces.Outcome(n()), MapDone: at(), ShuffleDone: at(), SortDone: at(), Counters: traces.Counters{HDFSReadBytes: n()}},
-				&traces.Decision{T: at(), ID: int64(r.IntN(9)), Job: job()}, &traces.Actuation{T: at(), Decision: int64(r.IntN(9)), GrantedAt: at(), Bound: attempt()},
-				&traces.JobFinished{T: at(), Job: job(), Outcome: traces.Outcome(n())}, &traces.BlockCached{T: at(), Node: node(), Gone: r.IntN(2) == 0},
+				&traces.JobSubmitted{T: at(), Job: job(), Maps: int32(n()), MapMemoryBytes: n()},
+				&traces.JobStarted{T: at(), Job: job(), AMNode: node()},
+				&traces.TaskScheduled{T: at(), Task: a.Task},
+				&traces.AttemptStarted{T: at(), Attempt: a, Node: node(), ReplicaLocality: traces.Level(n()), SplitLocality: traces.Level(n())},
+				&traces.AttemptFinished{
+					T: at(), Attempt: attempt(), Outcome: traces.Outcome(n()), MapDone: at(), ShuffleDone: at(), SortDone: at(),
+					Counters: traces.Counters{HDFSReadBytes: n()},
+				},
+				&traces.Decision{T: at(), ID: int64(r.IntN(9)), Job: job()}, &traces.Actuation{
+					T: at(), Decision: int64(r.IntN(9)), GrantedAt: at(),
+					Bound: attempt(),
+				},
+				&traces.JobFinished{T: at(), Job: job(), Outcome: traces.Outcome(n())},
+				&traces.BlockCached{T: at(), Node: node(), Gone: r.IntN(2) == 0},
 			)
 		}
 		if seed%2 == 0 {

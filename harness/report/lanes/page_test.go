@@ -11,6 +11,9 @@ import (
 func page(t testing.TB, l *Timeline) string {
 	t.Helper()
 	var b strings.Builder
-	mustDo(t, doc.WritePage(&b, doc.Doc{doc.Heading("A page"), doc.Heading("Timeline"), &doc.Embed{HTML: l.WriteHTML, Script: Script(), Style: Style()}}))
+	mustDo(t, doc.WritePage(&b, doc.Doc{
+		doc.Heading("A page"), doc.Heading("Timeline"),
+		&doc.Embed{HTML: l.WriteHTML, Script: Script(), Style: Style()},
+	}))
 	return b.String()
 }

@@ -100,7 +100,8 @@ func TestProperties(t *testing.T) {
 			}
 		}
 		for i := range s.all {
-			if r := &s.all[i]; r.load != 0 || r.weight != 0 || r.others != 0 || r.passing != 0 || r.bound != 0 || r.heap != 0 || s.passing[i].list != 0 {
+			if r := &s.all[i]; r.load != 0 || r.weight != 0 || r.others != 0 || r.passing != 0 || r.bound != 0 || r.heap != 0 ||
+				s.passing[i].list != 0 {
 				t.Fatalf("resource %d is not empty: %+v", i, *r)
 			}
 		}

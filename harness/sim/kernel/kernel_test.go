@@ -134,7 +134,8 @@ func TestOrder(t *testing.T) {
 			}
 		}
 		if len(began)+len(pushed) > 0 || gotArrivals != wantArrivals || handled != e.Handled {
-			t.Fatalf("%d flows and %d events never came, %d of %d arrivals did; %d events were handled, and %d counted", len(began), len(pushed), gotArrivals, wantArrivals, handled, e.Handled)
+			t.Fatalf("%d flows and %d events never came, %d of %d arrivals did; %d events were handled, and %d counted", len(began), len(pushed),
+				gotArrivals, wantArrivals, handled, e.Handled)
 		}
 	})
 }
@@ -147,7 +148,8 @@ func TestGenerations(t *testing.T) {
 	for _, gen := range []uint32{0, 1, 1<<24 - 1, 1 << 24, 1<<32 - 1} {
 		e.Push(0, 200, 5, gen)
 		list := e.Take()
-		if x := list[0]; len(list) != 1 || x.Kind() != 200 || x.ID != 5 || !x.IsFor(gen) || x.IsFor(gen+1) || x.IsFor(gen-1) || x.Generation() != gen%(1<<24) {
+		if x := list[0]; len(list) != 1 || x.Kind() != 200 || x.ID != 5 || !x.IsFor(gen) || x.IsFor(gen+1) || x.IsFor(gen-1) ||
+			x.Generation() != gen%(1<<24) {
 			t.Errorf("generation %d: %+v", gen, list)
 		}
 		e.Take()

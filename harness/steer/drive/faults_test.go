@@ -59,10 +59,13 @@ func TestFaults(t *testing.T) {
 			f.wait(1500 * time.Millisecond)
 			f.c.AllocateTwice("r1n1")
 		}},
-		{name: "two containers at once, one of them in nobody's room", takes: 8 * time.Second, notHonoured: 1, killed: 1, cause: "more than one container", fault: func(f *fake, _ string) {
-			f.wait(1500 * time.Millisecond)
-			f.c.AllocateTwice("r1n1")
-		}},
+		{
+			name: "two containers at once, one of them in nobody's room", takes: 8 * time.Second, notHonoured: 1, killed: 1,
+			cause: "more than one container", fault: func(f *fake, _ string) {
+				f.wait(1500 * time.Millisecond)
+				f.c.AllocateTwice("r1n1")
+			},
+		},
 		{name: "ResourceManager restarted", notHonoured: 8, fault: func(f *fake, _ string) {
 			f.wait(3 * time.Second)
 			f.c.RestartRM(3*time.Second, time.Second)
@@ -180,7 +183,8 @@ func TestTakenBack(t *testing.T) {
 		f.await(5*time.Minute, id)
 		f.stop()
 		count, causes, _ := f.outcomes()
-		if count["honoured"] != 4 || count["cancelled"] != 1 || count["open"] != 0 || !strings.Contains(strings.Join(causes, "\n"), "took its request back") {
+		if count["honoured"] != 4 || count["cancelled"] != 1 || count["open"] != 0 ||
+			!strings.Contains(strings.Join(causes, "\n"), "took its request back") {
 			t.Errorf("%v %q, want 4 honoured and the reduce cancelled once, since its request was taken back", count, causes)
 		}
 	})

@@ -34,7 +34,10 @@ func TestModelHears(t *testing.T) {
 		f.wait(2 * time.Second)
 		f.stop()
 	})
-	for what, times := range map[string]int{"job submitted": 2, "job ended": 2, "task started": 31, "task ended": 31, "confirmed": 31, "warmup": 2, "predict": 5} {
+	for what, times := range map[string]int{
+		"job submitted": 2, "job ended": 2, "task started": 31, "task ended": 31, "confirmed": 31,
+		"warmup": 2, "predict": 5,
+	} {
 		if l.Heard[what] != times {
 			t.Errorf("%s: heard %d times, want %d", what, l.Heard[what], times)
 		}
@@ -71,7 +74,8 @@ func TestModelHears(t *testing.T) {
 func TestTrainsBeside(t *testing.T) {
 	l := &schedtest.Listener{NodeModel: greedy{}, Period: 300}
 	synctest.Test(t, func(t *testing.T) {
-		f := steered(t, yarntest.Config{Nodes: workers(2), Async: async}, func(_ *fake, o *Options) { o.Core.Model = schedtest.Wrap(sched.PerNode{NodeModel: l}) })
+		f := steered(t, yarntest.Config{Nodes: workers(2), Async: async},
+			func(_ *fake, o *Options) { o.Core.Model = schedtest.Wrap(sched.PerNode{NodeModel: l}) })
 		first := f.submit("a", 20, 2)
 		f.wait(time.Second) // so that it is the first job to be steered
 		l.Learn = func(job state.JobID) {
@@ -130,7 +134,8 @@ func TestModelHearsSamples(t *testing.T) {
 	if live.FreshestMs < 300 || live.FreshestMs > 500 {
 		t.Errorf("the freshest sample was %d ms old, want 300 to 500, as nodes report every 200 ms", live.FreshestMs)
 	}
-	if !slices.Equal(live.Samples, again.Samples) || !maps.Equal(live.Heard, again.Heard) || !slices.Equal(live.TicksNs, again.TicksNs) || live.OldestMs != again.OldestMs {
+	if !slices.Equal(live.Samples, again.Samples) || !maps.Equal(live.Heard, again.Heard) || !slices.Equal(live.TicksNs, again.TicksNs) ||
+		live.OldestMs != again.OldestMs {
 		t.Errorf("live heard %v and %d samples, by the recording %v and %d", live.Heard, len(live.Samples), again.Heard, len(again.Samples))
 	}
 }

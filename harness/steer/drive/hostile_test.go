@@ -98,7 +98,8 @@ func misdeeds(t *testing.T, some ...string) []*yarntest.Misdeed {
 // TestResourceManagerMisbehavesAWhile has the ResourceManager misbehave for 20 s
 // while two jobs are steered. They end well, and the labels are restored.
 func TestResourceManagerMisbehavesAWhile(t *testing.T) {
-	for _, d := range misdeeds(t, "silent", "closes", "a body byte a second", "an empty object", "503", "standby", "negative numbers", "huge numbers", "hostile text", "everything twice") {
+	for _, d := range misdeeds(t, "silent", "closes", "a body byte a second", "an empty object", "503", "standby", "negative numbers",
+		"huge numbers", "hostile text", "everything twice") {
 		t.Run(d.Name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				m := steerMoody(t)

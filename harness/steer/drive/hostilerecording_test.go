@@ -17,10 +17,12 @@ func TestHostileRecordings(t *testing.T) {
 		for _, id := range ids {
 			nodes = append(nodes, fmt.Sprintf(node, id))
 		}
-		return `{"recording":2,"model":{"Model":"fifo"},"seed":1,"actuator":"labels","splits":"asSubmitted","setup":{"Beat":` + beat + `,"AMLabel":"am","Triples":["00"]},` +
+		return `{"recording":2,"model":{"Model":"fifo"},"seed":1,"actuator":"labels","splits":"asSubmitted","setup":{"Beat":` + beat +
+			`,"AMLabel":"am","Triples":["00"]},` +
 			`"origin":"2026-11-22T22:07:50Z","nodes":[` + strings.Join(nodes, ",") + "]}\n"
 	}
-	const step = `{"now":"2026-11-22T22:07:51Z","observations":[{"received":"2026-11-22T22:07:51Z","submitted":{"number":"00","tag":"x"}}]}` + "\n"
+	const step = `{"now":"2026-11-22T22:07:51Z","observations":[{"received":"2026-11-22T22:07:51Z","submitted":{"number":"00","tag":"x"}}]}` +
+		"\n"
 	for _, c := range []struct {
 		name, want string
 		recording  io.Reader
@@ -29,7 +31,11 @@ func TestHostileRecordings(t *testing.T) {
 		{"an endless line", "a line is longer than 64MiB", io.MultiReader(strings.NewReader(head("200000000", "r1n1:1")), endless('['))},
 		{"an endless first line", "a line is longer than 64MiB", endless(' ')},
 		{"no heartbeats", "heartbeat every 0s: want 1ms or more", strings.NewReader(head("0", "r1n1:1") + step)},
-		{"an observation from the next second", "", strings.NewReader(head("200000000", "r1n1:1") + strings.Replace(step, `"received":"2026-11-22T22:07:51`, `"received":"2026-11-22T22:07:52`, 1))},
+		{
+			"an observation from the next second", "",
+			strings.NewReader(head("200000000", "r1n1:1") + strings.Replace(step, `"received":"2026-11-22T22:07:51`,
+				`"received":"2026-11-22T22:07:52`, 1)),
+		},
 		{"nothing", "first line: unexpected EOF", strings.NewReader("")},
 	} {
 		var before, after runtime.MemStats

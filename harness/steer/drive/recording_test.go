@@ -61,7 +61,8 @@ func TestRecordings(t *testing.T) {
 			var kept bytes.Buffer
 			var events []traces.Event
 			synctest.Test(t, func(t *testing.T) {
-				f := steered(t, yarntest.Config{Nodes: workers(2), Async: async, Latency: time.Millisecond, Expiry: 5 * time.Second}, recorded(t, &kept, c.model))
+				f := steered(t, yarntest.Config{Nodes: workers(2), Async: async, Latency: time.Millisecond, Expiry: 5 * time.Second},
+					recorded(t, &kept, c.model))
 				fails := func(j *yarntest.Job) {
 					j.Run = func(kind string, task, attempt int) (time.Duration, bool) {
 						return time.Second + time.Duration(task%7)*100*time.Millisecond, kind == "REDUCE" && attempt == 0

@@ -74,7 +74,10 @@ func steered(t testing.TB, cfg yarntest.Config, change ...func(*fake, *Options))
 	cfg.Labels = labels(4)
 	cfg.Nodes = append([]yarntest.Node{{Host: "master", Rack: "/core", Label: "am", MemoryMB: 64 << 10, VCores: 64}}, cfg.Nodes...)
 	c := yarntest.New(cfg)
-	rm := must(yarnclient.NewRM(yarnclient.Options{Addresses: []string{"http://rm:8088"}, User: "root", Transport: c.Transport(), Retries: -1, Timeout: callLimit}))
+	rm := must(yarnclient.NewRM(yarnclient.Options{
+		Addresses: []string{"http://rm:8088"}, User: "root", Transport: c.Transport(), Retries: -1,
+		Timeout: callLimit,
+	}))
 	f := &fake{t: t, c: c, rm: rm, beat: cmp.Or(cfg.AMHeartbeat, 200*time.Millisecond)}
 	heartbeat := cmp.Or(cfg.Heartbeat, 200*time.Millisecond)
 	log := slog.New(slog.DiscardHandler)
@@ -84,7 +87,10 @@ func steered(t testing.TB, cfg yarntest.Config, change ...func(*fake, *Options))
 	o := Options{
 		Core: steer.Options{
 			Model: sched.PerNode{NodeModel: greedy{}}, Origin: time.Now(),
-			Setup: steer.Setup{AMLabel: "am", Queue: "default", Triples: []string{"00", "01", "02", "03"}, Beat: heartbeat, Smallest: state.Resource{MemoryMB: 512, VCores: 1}},
+			Setup: steer.Setup{
+				AMLabel: "am", Queue: "default", Triples: []string{"00", "01", "02", "03"}, Beat: heartbeat,
+				Smallest: state.Resource{MemoryMB: 512, VCores: 1},
+			},
 		},
 		Watch: watch.New(&clients.Clients{RM: rm}, nil), Changes: rm, Log: log,
 		Record: func(e ...traces.Event) { f.events = append(f.events, e...) },

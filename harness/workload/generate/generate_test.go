@@ -51,7 +51,13 @@ func TestCheck(t *testing.T) {
 		`by the defaults of its Params: workload my-jobs: odd`: func(w *generate.Workload) {
 			w.Jobs = func(sched.Args) ([]generate.Job, error) { return nil, errors.New("odd") }
 		},
-		`its function makes no job`:                            func(w *generate.Workload) { w.Jobs = func(sched.Args) ([]generate.Job, error) { return nil, nil } },
+		`its function makes no job`: func(w *generate.Workload) {
+			w.Jobs = func(sched.Args) ([]generate.Job,
+				error,
+			) {
+				return nil, nil
+			}
+		},
 		`job "a": it has no map; want at least one`:            one(func(j *generate.Job) { j.Maps = nil }),
 		`job "a": it is submitted at -1s; want 0s or more`:     one(func(j *generate.Job) { j.At = -time.Second }),
 		`job "a": map 0 has the number -1 of bytes`:            one(func(j *generate.Job) { j.Maps[0].EmitBytes = -1 }),
@@ -96,7 +102,11 @@ func TestMake(t *testing.T) {
 // map of a job without reduces emits, it writes.
 func TestEvents(t *testing.T) {
 	jobs := []generate.Job{
-		{Name: "a", At: time.Second, Queue: "q", Pool: "p", Maps: []generate.Map{{Path: "f", OffsetBytes: 5, ReadBytes: 10, EmitBytes: 3, CPUMs: 7}}, Reduces: []generate.Reduce{{ShuffleBytes: 3, WriteBytes: 2, CPUMs: 1}}},
+		{
+			Name: "a", At: time.Second, Queue: "q", Pool: "p",
+			Maps:    []generate.Map{{Path: "f", OffsetBytes: 5, ReadBytes: 10, EmitBytes: 3, CPUMs: 7}},
+			Reduces: []generate.Reduce{{ShuffleBytes: 3, WriteBytes: 2, CPUMs: 1}},
+		},
 		{Name: "b", At: 2 * time.Second, Maps: []generate.Map{{EmitBytes: 4}}},
 	}
 	task := func(job traces.JobID, kind traces.TaskKind) traces.Task { return traces.Task{Job: job, Kind: kind} }

@@ -61,7 +61,8 @@ func TestJars(t *testing.T) {
 		errtest.None(t, os.MkdirAll(filepath.Dir(name), 0o755))
 		errtest.None(t, os.WriteFile(name, []byte("other"), 0o644))
 		_, err = Jars(t.Context(), p, say)
-		if err == nil || len(said) != 1 || !strings.Contains(err.Error(), name+" has SHA-256") || !strings.Contains(err.Error(), "remove the folder "+filepath.Dir(name)) {
+		if err == nil || len(said) != 1 || !strings.Contains(err.Error(), name+" has SHA-256") ||
+			!strings.Contains(err.Error(), "remove the folder "+filepath.Dir(name)) {
 			t.Errorf("%s: said %q, error %v; want one with the jar that was changed and what to do", p, said, err)
 		}
 	}

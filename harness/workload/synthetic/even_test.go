@@ -38,7 +38,8 @@ func TestTextIsEven(t *testing.T) {
 			}
 		}
 		if len(number) != 64 || math.Abs(chiSquare(letters)) > 6 || math.Abs(chiSquare(pairs)) > 6 {
-			t.Errorf("seed %d: %d letters, %.1f and %.1f deviations from even letters and pairs", seed, len(number), chiSquare(letters), chiSquare(pairs))
+			t.Errorf("seed %d: %d letters, %.1f and %.1f deviations from even letters and pairs", seed, len(number), chiSquare(letters),
+				chiSquare(pairs))
 		}
 	}
 	a, b, c := make([]byte, 64), make([]byte, 64), make([]byte, 64)
@@ -99,7 +100,8 @@ func TestColumns(t *testing.T) {
 			}
 			sum += v
 		}
-		if c.sum(len(values)) != sum || c.check(len(values)) != nil || c.check(len(values)+1) == nil || len(values) > 1 && c.check(len(values)-1) == nil {
+		if c.sum(len(values)) != sum || c.check(len(values)) != nil || c.check(len(values)+1) == nil || len(values) > 1 &&
+			c.check(len(values)-1) == nil {
 			t.Fatalf("%v: sum %d, want %d, for so many tasks and no others", values, c.sum(len(values)), sum)
 		}
 		if one := Same(7); one.at(len(values)) != 7 || one.sum(len(values)) != int64(7*len(values)) {

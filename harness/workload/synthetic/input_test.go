@@ -63,7 +63,10 @@ func (m *memory) WriteFile(_ context.Context, name string, r io.Reader, o hdfs.W
 	return err
 }
 
-var three = Input{Files: []File{{"/in/a", 3*LineBytes + 100}, {"/in/b", 1 << 20}, {"/in/empty", 0}}, Seed: 3, Replication: 2, BlockBytes: 1 << 20}
+var three = Input{
+	Files: []File{{"/in/a", 3*LineBytes + 100}, {"/in/b", 1 << 20}, {"/in/empty", 0}}, Seed: 3, Replication: 2,
+	BlockBytes: 1 << 20,
+}
 
 // TestInputLines has lines of one length, and writes only files that are not
 // there.

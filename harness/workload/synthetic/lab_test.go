@@ -37,7 +37,10 @@ type cluster struct {
 func onLab(t *testing.T) *cluster {
 	t.Helper()
 	conf := labtest.Shared(t).Cluster()
-	c := &cluster{Cluster: &conf, folder: fmt.Sprintf("/heddle-test/synthetic-%d-%s", os.Getpid(), t.Name()), blockBytes: 1 << 20, replicasOfFiles: 2}
+	c := &cluster{
+		Cluster: &conf, folder: fmt.Sprintf("/heddle-test/synthetic-%d-%s", os.Getpid(), t.Name()), blockBytes: 1 << 20,
+		replicasOfFiles: 2,
+	}
 	jars, _ := filepath.Glob(filepath.Join(conf.Hadoop.Home, "share/hadoop/tools/lib/hadoop-streaming-*.jar"))
 	if len(jars) != 1 {
 		t.Fatalf("Hadoop's home %s has %d jars of Hadoop Streaming, want one", conf.Hadoop.Home, len(jars))
@@ -82,11 +85,15 @@ func (c *cluster) run(t *testing.T, s *synthetic.Spec, output string, inputs ...
 	text := errtest.Must(s.Encode())
 	dir := t.TempDir()
 	errtest.None(t, os.WriteFile(filepath.Join(dir, synthetic.SpecFile), text, 0o644))
-	args := []string{"--config", c.Hadoop.Conf, "jar", c.jar, "-D", fmt.Sprintf("mapreduce.job.reduces=%d", s.Reduces.Count), "-D", "mapreduce.job.name=" + t.Name()}
+	args := []string{
+		"--config", c.Hadoop.Conf, "jar", c.jar, "-D", fmt.Sprintf("mapreduce.job.reduces=%d", s.Reduces.Count), "-D",
+		"mapreduce.job.name=" + t.Name(),
+	}
 	for name, value := range synthetic.Settings() {
 		args = append(args, "-D", name+"="+value)
 	}
-	args = append(args, "-files", c.program+","+filepath.Join(dir, synthetic.SpecFile), "-output", c.folder+"/"+output, "-mapper", synthetic.Mapper)
+	args = append(args, "-files", c.program+","+filepath.Join(dir, synthetic.SpecFile), "-output", c.folder+"/"+output, "-mapper",
+		synthetic.Mapper)
 	if s.Reduces.Count > 0 {
 		args = append(args, "-reducer", synthetic.Reducer)
 	}
@@ -150,9 +157,16 @@ func TestJobs(t *testing.T) {
 
 func (c *cluster) skewed(t *testing.T, in string) {
 	s := &synthetic.Spec{
-		Seed:    1,
-		Maps:    synthetic.MapTasks{Count: 4, ReadBytes: synthetic.Same(1 << 20), EmitBytes: synthetic.Each([]int64{2 << 20, 2 << 20, 3 << 20, 999_999}), CPUMs: synthetic.Same(1500), MemoryBytes: synthetic.Same(64 << 20)},
-		Reduces: synthetic.ReduceTasks{Count: 3, Shares: synthetic.Each([]int64{1, 3, 12}), WriteBytes: synthetic.Each([]int64{100_000, 2_000_003, 65_536}), CPUMs: synthetic.Same(700)},
+		Seed: 1,
+		Maps: synthetic.MapTasks{
+			Count: 4, ReadBytes: synthetic.Same(1 << 20),
+			EmitBytes: synthetic.Each([]int64{2 << 20, 2 << 20, 3 << 20, 999_999}), CPUMs: synthetic.Same(1500),
+			MemoryBytes: synthetic.Same(64 << 20),
+		},
+		Reduces: synthetic.ReduceTasks{
+			Count: 3, Shares: synthetic.Each([]int64{1, 3, 12}),
+			WriteBytes: synthetic.Each([]int64{100_000, 2_000_003, 65_536}), CPUMs: synthetic.Same(700),
+		},
 	}
 	job := errtest.Must(c.run(t, s, "skewed", in))
 	const emitted = 7<<20 + 999_999
@@ -183,11 +197,15 @@ func (c *cluster) skewed(t *testing.T, in string) {
 }
 
 func (c *cluster) mapOnly(t *testing.T, in string) {
-	s := &synthetic.Spec{Maps: synthetic.MapTasks{Count: 4, ReadBytes: synthetic.Same(1 << 20), EmitBytes: synthetic.Each([]int64{0, 3, 70_000, 1 << 21})}}
+	s := &synthetic.Spec{Maps: synthetic.MapTasks{
+		Count: 4, ReadBytes: synthetic.Same(1 << 20),
+		EmitBytes: synthetic.Each([]int64{0, 3, 70_000, 1 << 21}),
+	}}
 	job := errtest.Must(c.run(t, s, "maponly", in))
 	within(t, "HDFS_BYTES_WRITTEN", counter(t, job, "FileSystemCounter", "HDFS_BYTES_WRITTEN").Total, 3+70_000+1<<21, 0)
 	within(t, "HDFS_BYTES_READ", counter(t, job, "FileSystemCounter", "HDFS_BYTES_READ").Map, 4<<20, 1)
-	t.Logf("CPU_MILLISECONDS without work: %d for 4 maps, of which the program has %d", counter(t, job, "TaskCounter", "CPU_MILLISECONDS").Map, counter(t, job, "heddle", "TASK_CPU_MS").Map)
+	t.Logf("CPU_MILLISECONDS without work: %d for 4 maps, of which the program has %d", counter(t, job, "TaskCounter", "CPU_MILLISECONDS").Map,
+		counter(t, job, "heddle", "TASK_CPU_MS").Map)
 }
 
 // tiny has each of the floors.

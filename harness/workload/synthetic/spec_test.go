@@ -47,8 +47,14 @@ func TestSpecAgain(t *testing.T) {
 
 // TestSpecForm has the JSON forms, which stay small for large jobs.
 func TestSpecForm(t *testing.T) {
-	alike := &Spec{Seed: 7, Maps: MapTasks{Count: 10_000, ReadBytes: Same(128 << 20), EmitBytes: Same(1 << 20), CPUMs: Same(900)}, Reduces: ReduceTasks{Count: 20, WriteBytes: Same(5)}}
-	skewed := &Spec{Maps: MapTasks{Count: 4, EmitBytes: Each([]int64{5, 5, 5, 6})}, Reduces: ReduceTasks{Count: 2, Shares: Each([]int64{3, 1})}}
+	alike := &Spec{
+		Seed: 7, Maps: MapTasks{Count: 10_000, ReadBytes: Same(128 << 20), EmitBytes: Same(1 << 20), CPUMs: Same(900)},
+		Reduces: ReduceTasks{Count: 20, WriteBytes: Same(5)},
+	}
+	skewed := &Spec{
+		Maps:    MapTasks{Count: 4, EmitBytes: Each([]int64{5, 5, 5, 6})},
+		Reduces: ReduceTasks{Count: 2, Shares: Each([]int64{3, 1})},
+	}
 	for _, c := range []struct {
 		spec *Spec
 		want string
@@ -90,7 +96,8 @@ func TestSpecErrors(t *testing.T) {
 		{`{"format":1,"maps":{"count":1},"reduces":{"count":2,"shares":0}}`, "reduces.shares: all are 0"},
 		{`{"format":1,"maps":{"count":1}} {}`, "after top-level value"},
 	} {
-		if s, err := ReadSpec(strings.NewReader(c.text)); err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "read job spec: ") {
+		if s, err := ReadSpec(strings.NewReader(c.text)); err == nil || !strings.Contains(err.Error(), c.want) ||
+			!strings.HasPrefix(err.Error(), "read job spec: ") {
 			t.Errorf("%s: %v (%v), want an error with %q", c.text, s, err, c.want)
 		}
 	}

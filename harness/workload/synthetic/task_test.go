@@ -128,7 +128,12 @@ func TestTaskErrors(t *testing.T) {
 		index   int
 		want    string
 	}{
-		{"short", Streams{In: bytes.NewReader(someLines(9*LineBytes - 1))}, Map, 0, "map 0: input ended after 36863 bytes, and the split has 40960"},
+		{
+			"short",
+			Streams{In: bytes.NewReader(someLines(9*LineBytes - 1))},
+			Map, 0,
+			"map 0: input ended after 36863 bytes, and the split has 40960",
+		},
 		{"one line less", Streams{In: bytes.NewReader(someLines(9 * LineBytes))}, Map, 0, ""},
 		{"empty", Streams{In: strings.NewReader("")}, Map, 0, "input ended after 0 bytes"},
 		{"no such map", Streams{}, Map, 1, "map 1: the job's spec has 1 maps"},
@@ -174,7 +179,10 @@ func TestIndex(t *testing.T) {
 func TestSpread(t *testing.T) {
 	const all = 100 * LineBytes
 	used := cpuTime().Milliseconds()
-	s := &Spec{Maps: MapTasks{Count: 1, ReadBytes: Same(all), EmitBytes: Same(4 << 20), CPUMs: Same(2*used + 400)}, Reduces: ReduceTasks{Count: 4}}
+	s := &Spec{
+		Maps:    MapTasks{Count: 1, ReadBytes: Same(all), EmitBytes: Same(4 << 20), CPUMs: Same(2*used + 400)},
+		Reduces: ReduceTasks{Count: 4},
+	}
 	var out bytes.Buffer
 	halfOut, halfCPU := 0, int64(0)
 	first, second := bytes.NewReader(someLines(all/2)), bytes.NewReader(someLines(all/2))

@@ -22,7 +22,10 @@ const mib = int64(1 << 20)
 func attempt(kind traces.TaskKind, index, number int32, outcome traces.Outcome, change func(*traces.Counters)) traces.Event {
 	c := traces.NoCounters
 	change(&c)
-	return &traces.AttemptFinished{Attempt: traces.Attempt{Task: traces.Task{Job: "j", Kind: kind, Index: index}, Number: number}, Outcome: outcome, Counters: c}
+	return &traces.AttemptFinished{
+		Attempt: traces.Attempt{Task: traces.Task{Job: "j", Kind: kind, Index: index}, Number: number},
+		Outcome: outcome, Counters: c,
+	}
 }
 
 // small is a trace of one job of three maps of one file and two reduces. A map failed
@@ -73,20 +76,29 @@ func TestByHand(t *testing.T) {
 		{
 			"as it is",
 			traceplan.Options{},
-			[]traceplan.Map{{LengthBytes: 10 * mib, EmitBytes: 2 * mib, CPUMs: 1000}, {OffsetBytes: 10 * mib, LengthBytes: 10 * mib, EmitBytes: mib, CPUMs: 1000}, {OffsetBytes: 20 * mib, LengthBytes: 10 * mib, CPUMs: 1000}},
+			[]traceplan.Map{{LengthBytes: 10 * mib, EmitBytes: 2 * mib, CPUMs: 1000}, {
+				OffsetBytes: 10 * mib, LengthBytes: 10 * mib, EmitBytes: mib,
+				CPUMs: 1000,
+			}, {OffsetBytes: 20 * mib, LengthBytes: 10 * mib, CPUMs: 1000}},
 			[]traceplan.Reduce{{ShuffleBytes: 2 * mib, OutputBytes: mib, CPUMs: 500}, {ShuffleBytes: mib, CPUMs: 500}},
 		},
 		{
 			"half as large, ten times as fast",
 			traceplan.Options{Scale: 0.5, Speed: 10},
-			[]traceplan.Map{{LengthBytes: 5 * mib, EmitBytes: mib, CPUMs: 500}, {OffsetBytes: 5 * mib, LengthBytes: 5 * mib, EmitBytes: mib / 2, CPUMs: 500}, {OffsetBytes: 10 * mib, LengthBytes: 5 * mib, CPUMs: 500}},
+			[]traceplan.Map{{LengthBytes: 5 * mib, EmitBytes: mib, CPUMs: 500}, {
+				OffsetBytes: 5 * mib, LengthBytes: 5 * mib, EmitBytes: mib / 2,
+				CPUMs: 500,
+			}, {OffsetBytes: 10 * mib, LengthBytes: 5 * mib, CPUMs: 500}},
 			[]traceplan.Reduce{{ShuffleBytes: mib, OutputBytes: mib / 2, CPUMs: 250}, {ShuffleBytes: mib / 2, CPUMs: 250}},
 		},
 		// Of three maps in two tasks the first has one, and the second two neighbours.
 		{
 			"merged",
 			traceplan.Options{MaxTasks: 2, CPUMsPerMiB: 1e6},
-			[]traceplan.Map{{LengthBytes: 10 * mib, EmitBytes: 2 * mib, CPUMs: 1000}, {OffsetBytes: 10 * mib, LengthBytes: 20 * mib, EmitBytes: mib, CPUMs: 2000}},
+			[]traceplan.Map{{LengthBytes: 10 * mib, EmitBytes: 2 * mib, CPUMs: 1000}, {
+				OffsetBytes: 10 * mib, LengthBytes: 20 * mib, EmitBytes: mib,
+				CPUMs: 2000,
+			}},
 			[]traceplan.Reduce{{ShuffleBytes: 2 * mib, OutputBytes: mib, CPUMs: 500}, {ShuffleBytes: mib, CPUMs: 500}},
 		},
 	} {
@@ -94,7 +106,10 @@ func TestByHand(t *testing.T) {
 		if diff := cmp.Diff(x.maps, j.Maps) + cmp.Diff(x.reduces, j.Reduces); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", x.name, diff)
 		}
-		want := traceplan.Recorded{Bytes: measure.Bytes{Input: 30 * mib, Shuffle: 3 * mib, Output: mib}, CompletionMs: 30_000, Locality: measure.Locality{Unknown: 3}}
+		want := traceplan.Recorded{
+			Bytes: measure.Bytes{Input: 30 * mib, Shuffle: 3 * mib, Output: mib}, CompletionMs: 30_000,
+			Locality: measure.Locality{Unknown: 3},
+		}
 		if diff := cmp.Diff(want, j.Recorded); diff != "" {
 			t.Errorf("%s: what was recorded, which no option changes (-want +got):\n%s", x.name, diff)
 		}
@@ -114,7 +129,8 @@ func TestWhatIsMissing(t *testing.T) {
 		return events
 	}
 	j := onlyJob(t, without(func(e *traces.AttemptFinished) { e.Counters.ShuffleBytes = -1 }), traceplan.Options{})
-	if j.Maps[0].EmitBytes != 6*mib || j.Maps[1].EmitBytes != 3*mib || j.Reduces[0].ShuffleBytes != j.Reduces[1].ShuffleBytes || j.Asked().Shuffle != 9*mib {
+	if j.Maps[0].EmitBytes != 6*mib || j.Maps[1].EmitBytes != 3*mib || j.Reduces[0].ShuffleBytes != j.Reduces[1].ShuffleBytes ||
+		j.Asked().Shuffle != 9*mib {
 		t.Errorf("nothing is known to be fetched: maps %+v, reduces %+v; want the 9 MiB that maps put out, evenly", j.Maps, j.Reduces)
 	}
 	j = onlyJob(t, without(func(e *traces.AttemptFinished) { e.Counters.CPUMs = -1 }), traceplan.Options{CPUMsPerMiB: 20})
@@ -130,7 +146,8 @@ func TestWhatIsMissing(t *testing.T) {
 	j = onlyJob(t, events, traceplan.Options{})
 	for i, m := range j.Maps {
 		if m.OffsetBytes != int64(i)*99*mib || m.LengthBytes != 99*mib {
-			t.Errorf("map %d of no file reads %d bytes from %d on, want the 99 MiB that it read, one map after the other", i, m.LengthBytes, m.OffsetBytes)
+			t.Errorf("map %d of no file reads %d bytes from %d on, want the 99 MiB that it read, one map after the other", i, m.LengthBytes,
+				m.OffsetBytes)
 		}
 	}
 	if j := onlyJob(t, small()[:1+3], traceplan.Options{}); j.Recorded.CompletionMs != -1 || len(j.Maps) != 3 || len(j.Reduces) != 0 {
@@ -143,10 +160,14 @@ func TestMapping(t *testing.T) {
 	events := []traces.Event{}
 	for i, queue := range []string{"prod", "dev", "other"} {
 		id := traces.JobID(queue)
-		events = append(events, &traces.JobSubmitted{T: traces.Time(i) * 1e9, Job: id, Queue: queue, User: "u-" + queue, Priority: int32(i), Pool: queue[:1]}, &traces.TaskScheduled{Task: traces.Task{Job: id}})
+		events = append(events, &traces.JobSubmitted{
+			T: traces.Time(i) * 1e9, Job: id, Queue: queue, User: "u-" + queue, Priority: int32(i),
+			Pool: queue[:1],
+		}, &traces.TaskScheduled{Task: traces.Task{Job: id}})
 	}
 	p := errtest.Must(traceplan.New(&traces.Header{}, slices.Values(events), traceplan.Options{
-		Speed: 4, Queues: map[string]string{"prod": "gold", "*": "silver"}, Users: map[string]string{"u-dev": "joe"}, Priorities: map[string]int{"2": 9, "*": 1},
+		Speed: 4, Queues: map[string]string{"prod": "gold", "*": "silver"}, Users: map[string]string{"u-dev": "joe"},
+		Priorities: map[string]int{"2": 9, "*": 1},
 	}))
 	var got []string
 	for _, j := range p.Jobs {
@@ -174,7 +195,8 @@ func TestHostileTraces(t *testing.T) {
 	for name, events := range map[string][]traces.Event{
 		"lengths below 0":             huge(func(e *traces.TaskScheduled) { e.LengthBytes, e.OffsetBytes = math.MinInt64, math.MinInt64 }),
 		"a kind of task that is none": append(small(), &traces.TaskScheduled{Task: traces.Task{Job: "j", Kind: 7}}),
-		"tasks of no job":             append(small(), &traces.TaskScheduled{Task: traces.Task{Job: "nobody"}}, &traces.JobFinished{Job: "nobody"}),
+		"tasks of no job": append(small(), &traces.TaskScheduled{Task: traces.Task{Job: "nobody"}},
+			&traces.JobFinished{Job: "nobody"}),
 		"counters below 0": append(small()[:4], attempt(traces.Map, 0, 0, traces.Succeeded, func(c *traces.Counters) {
 			*c = traces.Counters{HDFSReadBytes: math.MinInt64, HDFSWrittenBytes: -9, MapOutputBytes: -9, CPUMs: -9, ShuffleBytes: -9}
 		})),
@@ -186,7 +208,8 @@ func TestHostileTraces(t *testing.T) {
 			continue
 		}
 		for _, m := range p.Jobs[0].Maps {
-			if f := p.Files[m.File]; m.LengthBytes < traceplan.LineBytes || m.EmitBytes < 0 || m.CPUMs < 0 || m.OffsetBytes < 0 || m.OffsetBytes+m.LengthBytes > f.Bytes {
+			if f := p.Files[m.File]; m.LengthBytes < traceplan.LineBytes || m.EmitBytes < 0 || m.CPUMs < 0 || m.OffsetBytes < 0 ||
+				m.OffsetBytes+m.LengthBytes > f.Bytes {
 				t.Errorf("%s: map %+v of file %+v", name, m, f)
 			}
 		}
@@ -206,11 +229,14 @@ func TestHostileTraces(t *testing.T) {
 		"the trace has no jobs":             {nil, traceplan.Options{}},
 		"none of the 1 jobs has a recorded": {small()[:1], traceplan.Options{}},
 		"more than 50000 jobs to plan":      {many, traceplan.Options{}},
-		"more than 2000000 tasks; maxTasks": {[]traces.Event{&traces.JobListed{Job: "l", InputBytes: 1_000_001 * rules.BlockBytes}, &traces.JobListed{Job: "m", InputBytes: 1_000_001 * rules.BlockBytes}}, traceplan.Options{}},
-		"first is 0 and maxTasks is -1":     {small(), traceplan.Options{MaxTasks: -1}},
-		"cpu is NaN ms":                     {small(), traceplan.Options{CPUMsPerMiB: math.NaN()}},
-		"speed is +Inf":                     {small(), traceplan.Options{Speed: math.Inf(1)}},
-		"from is -1ns":                      {small(), traceplan.Options{From: -time.Nanosecond}},
+		"more than 2000000 tasks; maxTasks": {[]traces.Event{
+			&traces.JobListed{Job: "l", InputBytes: 1_000_001 * rules.BlockBytes},
+			&traces.JobListed{Job: "m", InputBytes: 1_000_001 * rules.BlockBytes},
+		}, traceplan.Options{}},
+		"first is 0 and maxTasks is -1": {small(), traceplan.Options{MaxTasks: -1}},
+		"cpu is NaN ms":                 {small(), traceplan.Options{CPUMsPerMiB: math.NaN()}},
+		"speed is +Inf":                 {small(), traceplan.Options{Speed: math.Inf(1)}},
+		"from is -1ns":                  {small(), traceplan.Options{From: -time.Nanosecond}},
 	} {
 		errtest.Has(t, errtest.Of(traceplan.New(&traces.Header{List: &rules}, slices.Values(x.events), x.o)), want)
 	}

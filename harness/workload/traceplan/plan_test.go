@@ -24,7 +24,10 @@ func drawn(t *rapid.T) []traces.Event {
 		id := traces.JobID(fmt.Sprint("job_", i))
 		at := traces.Time(rapid.Int64Range(0, 1e12).Draw(t, "at"))
 		maps, reduces := rapid.Int32Range(1, 9).Draw(t, "maps"), rapid.Int32Range(0, 5).Draw(t, "reduces")
-		events = append(events, &traces.JobSubmitted{T: at, Job: id, Queue: "q" + fmt.Sprint(i%3), User: "u", Priority: int32(i), Maps: maps, Reduces: reduces})
+		events = append(events, &traces.JobSubmitted{
+			T: at, Job: id, Queue: "q" + fmt.Sprint(i%3), User: "u", Priority: int32(i), Maps: maps,
+			Reduces: reduces,
+		})
 		path := rapid.SampledFrom([]string{"", "/a", "/b", "/c"}).Draw(t, "path")
 		for k, n := range []int32{maps, reduces} {
 			for x := range n {
@@ -35,12 +38,14 @@ func drawn(t *rapid.T) []traces.Event {
 					s.OffsetBytes = int64(x) << 26
 				}
 				c := traces.NoCounters
-				c.ShuffleBytes, c.HDFSWrittenBytes, c.MapOutputBytes, c.CPUMs = bytes.Draw(t, "shuffled"), bytes.Draw(t, "written"), bytes.Draw(t, "put"), rapid.Int64Range(-1, 9999).Draw(t, "cpu")
+				c.ShuffleBytes, c.HDFSWrittenBytes, c.MapOutputBytes, c.CPUMs = bytes.Draw(t, "shuffled"), bytes.Draw(t, "written"),
+					bytes.Draw(t, "put"), rapid.Int64Range(-1, 9999).Draw(t, "cpu")
 				if k == 0 {
 					c.ShuffleBytes = -1
 				}
 				a := traces.Attempt{Task: task}
-				events = append(events, s, &traces.AttemptStarted{T: at, Attempt: a, SplitLocality: traces.LevelRack}, &traces.AttemptFinished{T: at + 1, Attempt: a, Outcome: traces.Succeeded, Counters: c})
+				events = append(events, s, &traces.AttemptStarted{T: at, Attempt: a, SplitLocality: traces.LevelRack},
+					&traces.AttemptFinished{T: at + 1, Attempt: a, Outcome: traces.Succeeded, Counters: c})
 			}
 		}
 		events = append(events, &traces.JobFinished{T: at + 5e9, Job: id, Outcome: traces.Succeeded})
@@ -148,7 +153,10 @@ func holdBytes(t *rapid.T, j *traceplan.Job, scale float64) {
 func list() (*traces.Header, []traces.Event) {
 	rules := traces.DefaultListRules
 	return &traces.Header{List: &rules}, []traces.Event{
-		&traces.JobListed{T: 10e9, Job: "a", InputBytes: 1 << 30, ShuffleBytes: 3 << 30, OutputBytes: 100, Path: "/hot", Queue: "etl", User: "ann"},
+		&traces.JobListed{
+			T: 10e9, Job: "a", InputBytes: 1 << 30, ShuffleBytes: 3 << 30, OutputBytes: 100, Path: "/hot", Queue: "etl",
+			User: "ann",
+		},
 		&traces.JobListed{T: 20e9, Job: "b", InputBytes: 10, OutputBytes: 5},
 		&traces.JobListed{T: 40e9, Job: "c", InputBytes: 3 << 30, Path: "/hot"},
 	}
@@ -156,7 +164,11 @@ func list() (*traces.Header, []traces.Event) {
 
 func TestList(t *testing.T) {
 	h, events := list()
-	p := errtest.Must(traceplan.New(h, slices.Values(events), traceplan.Options{Speed: 10, MaxTasks: 4, CPUMsPerMiB: 1, Queues: map[string]string{"etl": "batch"}, Users: map[string]string{"ann": "joe"}, Priorities: map[string]int{"0": 7}}))
+	p := errtest.Must(traceplan.New(h, slices.Values(events),
+		traceplan.Options{
+			Speed: 10, MaxTasks: 4, CPUMsPerMiB: 1, Queues: map[string]string{"etl": "batch"},
+			Users: map[string]string{"ann": "joe"}, Priorities: map[string]int{"0": 7},
+		}))
 	a, b, c := &p.Jobs[0], &p.Jobs[1], &p.Jobs[2]
 	if a.At != 0 || b.At != time.Second || c.At != 3*time.Second {
 		t.Errorf("submitted at %v, %v, %v, want 0s, 1s, 3s", a.At, b.At, c.At)

@@ -75,13 +75,15 @@ func TestPublic(t *testing.T) {
 		want       sums
 	}{
 		{"FB-2009", fb2009, traceplan.Options{Scale: 0.001, MaxTasks: 100}, sums{
-			Jobs: 5894, Maps: 39913, Reduces: 9434, Files: 5894, Input: 26886497243, Shuffle: 22216712303, Output: 6852686140, Last: 86355 * time.Second,
+			Jobs: 5894, Maps: 39913, Reduces: 9434, Files: 5894, Input: 26886497243, Shuffle: 22216712303, Output: 6852686140,
+			Last: 86355 * time.Second,
 		}},
 		{"FB-2009, first 50", fb2009, traceplan.Options{First: 50, Speed: 10, Scale: 0.001}, sums{
 			Jobs: 50, Maps: 168, Reduces: 48, Files: 50, Input: 16208584, Shuffle: 19133284, Output: 154932356, Last: 277700 * time.Millisecond,
 		}},
 		{"FB-2010", fb2010, traceplan.Options{Scale: 1e-6, MaxTasks: 10}, sums{
-			Jobs: 24442, Maps: 89932, Reduces: 29164, Files: 24442, Input: 1082621123, Shuffle: 437891028, Output: 339412535, Last: 86399 * time.Second,
+			Jobs: 24442, Maps: 89932, Reduces: 29164, Files: 24442, Input: 1082621123, Shuffle: 437891028, Output: 339412535,
+			Last: 86399 * time.Second,
 		}},
 		{"Rumen of Gridmix", "rumen/input-trace.json", traceplan.Options{}, sums{ // one of its 4 jobs has no tasks
 			Jobs: 3, Maps: 154, Reduces: 49, Files: 3, Input: 4433410849, Shuffle: 124400911, Output: 42129837, Last: 881068 * time.Millisecond,
@@ -111,7 +113,10 @@ func TestPublic(t *testing.T) {
 // the same 16 files, and their CPU times are recorded.
 func TestOwnTrace(t *testing.T) {
 	p := planOf(t, "../../fidelity/testdata/run/trials/r01-wordcount-yarn/trace.heddle", traceplan.Options{})
-	want := sums{Jobs: 2, Maps: 32, Reduces: 4, Files: 16, Shared: 16, Input: 136677810, Shuffle: 533344, Output: 45650, CPUMs: 24800, Last: 1811 * time.Millisecond}
+	want := sums{
+		Jobs: 2, Maps: 32, Reduces: 4, Files: 16, Shared: 16, Input: 136677810, Shuffle: 533344, Output: 45650, CPUMs: 24800,
+		Last: 1811 * time.Millisecond,
+	}
 	if got := sumsOf(p); got != want {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}

@@ -115,7 +115,8 @@ func TestNext(t *testing.T) {
 			if _, err := readAll(strings.NewReader(c.text), &mend.Log{Strict: true}); (err != nil) != (len(kinds) > 0) {
 				t.Errorf("%.60q, strict: %v", c.text, err)
 			}
-			if _, err := readAll(strings.NewReader(c.text), nil); (err != nil) != (len(kinds) > 0) || err != nil && !strings.Contains(err.Error(), "byte ") {
+			if _, err := readAll(strings.NewReader(c.text), nil); (err != nil) != (len(kinds) > 0) || err != nil &&
+				!strings.Contains(err.Error(), "byte ") {
 				t.Errorf("%.60q, without a log: %v", c.text, err)
 			}
 		}
@@ -160,7 +161,8 @@ func TestInt(t *testing.T) {
 
 func TestHasKey(t *testing.T) {
 	for text, want := range map[string]bool{
-		`{"a":1,"b":`: true, `[{"x":{"b":1}},{"b`: false, `[{"x":{"b":1}},{"b":1}]`: true, `{"x":["b"],"y":"b"}`: false, "b": false, "": false, `{"\u0062":1}`: true,
+		`{"a":1,"b":`: true, `[{"x":{"b":1}},{"b`: false, `[{"x":{"b":1}},{"b":1}]`: true, `{"x":["b"],"y":"b"}`: false, "b": false, "": false,
+		`{"\u0062":1}`: true,
 	} {
 		if got := HasKey([]byte(text), "b", "c"); got != want {
 			t.Errorf("%s: %v, want %v", text, got, want)
@@ -171,7 +173,8 @@ func TestHasKey(t *testing.T) {
 // FuzzReader: whatever a file has, it is read, and parts of any length give the same.
 func FuzzReader(f *testing.F) {
 	for _, text := range []string{
-		`{"n":1,"text":"c\u00e9","texts":["a","b"],"inner":{"n":-3}}`, "[{\"n\":-15e2},\n{\"text\":true}]", "{}\n{}", `{"text":"\ud83d\ude00"}`, "{\"n\":!}\n{\"n\":2}",
+		`{"n":1,"text":"c\u00e9","texts":["a","b"],"inner":{"n":-3}}`, "[{\"n\":-15e2},\n{\"text\":true}]", "{}\n{}", `{"text":"\ud83d\ude00"}`,
+		"{\"n\":!}\n{\"n\":2}",
 		`{"x":[-0,1.5E+3,tru]}`, "{\"x\":\"a\tb\"}", `{"n":1,}`, "{\"a\":[{},[null,false]],        \"n\": 7}",
 	} {
 		f.Add([]byte(text))
@@ -183,7 +186,8 @@ func FuzzReader(f *testing.F) {
 			t.Fatalf("%q: %v", data, err)
 		}
 		inParts := &mend.Log{}
-		if again, err := readAll(iotest.OneByteReader(strings.NewReader(string(data))), inParts); err != nil || !reflect.DeepEqual(again, got) || unquoted(inParts) != unquoted(log) {
+		if again, err := readAll(iotest.OneByteReader(strings.NewReader(string(data))), inParts); err != nil || !reflect.DeepEqual(again, got) ||
+			unquoted(inParts) != unquoted(log) {
 			t.Fatalf("%q: %+v, mended %v, %v; byte by byte %+v, mended %v", data, got, log, err, again, inParts)
 		}
 	})

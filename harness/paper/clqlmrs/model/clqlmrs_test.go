@@ -103,7 +103,10 @@ func mustNew(tb testing.TB, name string, p sched.Params) sched.Model {
 
 // TestDefaultsArePapers has the model's defaults be the paper's rule.
 func TestDefaultsArePapers(t *testing.T) {
-	want := qlearn.Rule{Alpha: 0.1, Gamma: 0.95, Epsilon: 1, Decay: 0.999, DecayEvery: 10, Episodes: 50_000, MinEpsilon: 0.01, Steps: 12_000_000}
+	want := qlearn.Rule{
+		Alpha: 0.1, Gamma: 0.95, Epsilon: 1, Decay: 0.999, DecayEvery: 10, Episodes: 50_000, MinEpsilon: 0.01,
+		Steps: 12_000_000,
+	}
 	if got := mustNew(t, "clqlmrs", nil).(*cacheLearner).Rule; got != want {
 		t.Errorf("by default %+v, want %+v", got, want)
 	}
@@ -196,7 +199,8 @@ func TestOddJobs(t *testing.T) {
 				cache, local := rates(t, s, m)
 				ofTasks := p["table"] == "" && p["pairs"] == ""
 				if p["reward"] == "" && (cache < 0.8*bestCache || ofTasks && local < 0.9*bestLocal) {
-					t.Errorf("%s, layout %d, %v: cache rate %.2f, local rate %.2f; matching %.2f, %.2f", c.name, seed, p, cache, local, bestCache, bestLocal)
+					t.Errorf("%s, layout %d, %v: cache rate %.2f, local rate %.2f; matching %.2f, %.2f", c.name, seed, p, cache, local, bestCache,
+						bestLocal)
 				}
 				training := m.(sched.Warmup).Training(id)
 				if ofTasks && (len(training.Episodes) == 0) != c.none {

@@ -130,8 +130,10 @@ func TestWarmup(t *testing.T) {
 		p2 := maps.Clone(p)
 		p2["seed"] = "2"
 		other, one := mustNew(t, "clqlmrs", p2), m.(sched.Memory).Fingerprint(v, id)
-		if err := sched.Train(other.(sched.Warmup), v, id); err != nil || saved(other) == saved(lazy) || other.(sched.Memory).Fingerprint(v, id) == one {
-			t.Errorf("%v: another seed: error %v, same training %t, same fingerprint %t", p, err, saved(other) == saved(lazy), other.(sched.Memory).Fingerprint(v, id) == one)
+		if err := sched.Train(other.(sched.Warmup), v, id); err != nil || saved(other) == saved(lazy) ||
+			other.(sched.Memory).Fingerprint(v, id) == one {
+			t.Errorf("%v: another seed: error %v, same training %t, same fingerprint %t", p, err, saved(other) == saved(lazy),
+				other.(sched.Memory).Fingerprint(v, id) == one)
 		}
 		if n := len(w.Training(id).Episodes); n != 300 {
 			t.Errorf("%v: a record of %d episodes", p, n)
@@ -154,7 +156,8 @@ func TestSavedTables(t *testing.T) {
 	again, sameID := x.make(t, 1)
 	other := mustNew(t, "clqlmrs", sched.Params{"episodes": "300", "seed": "5"})
 	mustDo(t, other.(sched.Memory).LoadJob(again.View(), sameID, data))
-	if got, want := other.(sched.Warmup).Training(sameID), m.(sched.Warmup).Training(id); !slices.Equal(got.Episodes, want.Episodes) || got.Epsilon != want.Epsilon {
+	if got, want := other.(sched.Warmup).Training(sameID), m.(sched.Warmup).Training(id); !slices.Equal(got.Episodes, want.Episodes) ||
+		got.Epsilon != want.Epsilon {
 		t.Error("the record of training changed on its way")
 	}
 	planA, _ := m.(sched.JobPlanner).PlanJob(s.View(), id)
@@ -294,8 +297,10 @@ func TestFollow(t *testing.T) {
 			t.Errorf("%d episodes: not the table of a training that ends there", n)
 		}
 		want := alone.(sched.Warmup).Training(id)
-		if got := lessons[i].Training; !slices.Equal(got.Episodes, want.Episodes) || got.Epsilon != want.Epsilon || got.Assignments != want.Assignments || got.Assignments != int64(20*min(n, 300)) {
-			t.Errorf("%d episodes: a training of %d, with %d maps placed, want %d with %d", n, len(got.Episodes), got.Assignments, len(want.Episodes), want.Assignments)
+		if got := lessons[i].Training; !slices.Equal(got.Episodes, want.Episodes) || got.Epsilon != want.Epsilon ||
+			got.Assignments != want.Assignments || got.Assignments != int64(20*min(n, 300)) {
+			t.Errorf("%d episodes: a training of %d, with %d maps placed, want %d with %d", n, len(got.Episodes), got.Assignments,
+				len(want.Episodes), want.Assignments)
 		}
 		if got := taught.(sched.Warmup).Training(id); got.Assignments != want.Assignments || got.Epsilon != want.Epsilon {
 			t.Errorf("%d episodes: loaded as a training of %d maps placed, want %d", n, got.Assignments, want.Assignments)

@@ -31,8 +31,11 @@ func TestDecisionsSayWhy(t *testing.T) {
 		var values []string
 		errtest.Must(sim.Run(&sim.Config{
 			Cluster: sim.Machines{Nodes: []sim.Node{{Name: "n", Rack: "r", Capacity: size.Times(4)}}},
-			Source:  &sim.Jobs{List: []sim.Job{{JobSpec: state.JobSpec{Name: "j", Queue: "q", Maps: 6, MapSize: size, ReduceSize: size}, MapWork: work}}},
-			Model:   m, Actuator: sim.Ideal, Costs: sim.NoCosts(), SampleMs: 1000,
+			Source: &sim.Jobs{List: []sim.Job{{
+				JobSpec: state.JobSpec{Name: "j", Queue: "q", Maps: 6, MapSize: size, ReduceSize: size},
+				MapWork: work,
+			}}},
+			Model: m, Actuator: sim.Ideal, Costs: sim.NoCosts(), SampleMs: 1000,
 			Record: func(e traces.Event) {
 				if d, ok := e.(*traces.Decision); ok {
 					values = append(values, d.Values)

@@ -14,8 +14,10 @@ import (
 )
 
 func TestRules(t *testing.T) {
-	coded := sched.Params{"gate": "1", "escape": "forced", "trainOn": "all", "boost": "2", "label": "margin", "unseen": "one", "cap": "10000"} // with choose=all and mapsUntil=ended, as coded, reduces may wait for ever behind maps that nobody asks for
-	schedtest.Check(t, Info, nil, coded, sched.Params{"classifier": "perceptron", "utility": "sjf"}, sched.Params{"classifier": "perceptronCoded", "utility": "fair", "trainOn": "all"},
+	// with choose=all and mapsUntil=ended, as coded, reduces may wait for ever behind maps that nobody asks for
+	coded := sched.Params{"gate": "1", "escape": "forced", "trainOn": "all", "boost": "2", "label": "margin", "unseen": "one", "cap": "10000"}
+	schedtest.Check(t, Info, nil, coded, sched.Params{"classifier": "perceptron", "utility": "sjf"},
+		sched.Params{"classifier": "perceptronCoded", "utility": "fair", "trainOn": "all"},
 		sched.Params{"overload": "any", "bins": "1", "score": "posterior", "unseen": "zero"}, sched.Params{"utility": "budget", "budgets": "*=5"})
 	schedtest.Check(t, RuleInfo, nil, sched.Params{"gate": "0", "chance": "0.9"})
 }
@@ -173,7 +175,10 @@ func (w *world) beat(load1 float64) (sched.Pick, bool) {
 // What an agent does not measure is -1, and is no load below 0.
 func TestUnmeasured(t *testing.T) {
 	w := newWorld(t, nil)
-	x := w.m.sampleOf(w.s.View(), w.node, &traces.NodeSample{Load1: -1, MemoryUsedBytes: -1, CPUUser: -1, DiskReadBytesPerSec: -1, NetSentBytesPerSec: -1})
+	x := w.m.sampleOf(w.s.View(), w.node, &traces.NodeSample{
+		Load1: -1, MemoryUsedBytes: -1, CPUUser: -1, DiskReadBytesPerSec: -1,
+		NetSentBytesPerSec: -1,
+	})
 	if x != (sample{cpus: 4}) {
 		t.Errorf("%+v: want nothing but the CPUs", x)
 	}
@@ -206,7 +211,10 @@ func TestAsPrinted(t *testing.T) {
 // and at 3 samples everything is still good. An overloaded node gets nothing, and
 // nothing is recorded of it.
 func TestAsCoded(t *testing.T) {
-	w := newWorld(t, sched.Params{"gate": "1", "escape": "forced", "trainOn": "all", "boost": "2", "label": "margin", "unseen": "one", "choose": "all", "mapsUntil": "ended"}, state.JobSpec{Name: "a", Maps: 50})
+	w := newWorld(t, sched.Params{
+		"gate": "1", "escape": "forced", "trainOn": "all", "boost": "2", "label": "margin", "unseen": "one",
+		"choose": "all", "mapsUntil": "ended",
+	}, state.JobSpec{Name: "a", Maps: 50})
 	w.beat(1)
 	if _, starts := w.beat(4.01); starts || w.m.bayes.n != [2]int64{1, 0} {
 		t.Errorf("overloaded: starts %t, samples %v", starts, w.m.bayes.n)
@@ -227,7 +235,8 @@ func TestEscape(t *testing.T) {
 		reduces int32
 		starts  bool
 	}{{0, true}, {1, false}} {
-		w := newWorld(t, sched.Params{"escape": "forced", "choose": "all", "mapsUntil": "ended", "unseen": "one"}, state.JobSpec{Name: "a", Maps: 50, Reduces: c.reduces})
+		w := newWorld(t, sched.Params{"escape": "forced", "choose": "all", "mapsUntil": "ended", "unseen": "one"},
+			state.JobSpec{Name: "a", Maps: 50, Reduces: c.reduces})
 		x := w.m.jobVector(w.m.vectorOf(&sample{load1: 1, cpus: 4}, 0), state.Hints{})
 		w.m.bayes.train(x, bad, 10)
 		w.m.bayes.train(of(1, 1), good, 1)
@@ -278,7 +287,8 @@ func TestUtility(t *testing.T) {
 
 // A pool's utility is 0 once its tasks have cost what it had; a task without a price costs 1.
 func TestBudget(t *testing.T) {
-	w := newWorld(t, sched.Params{"utility": "budget", "budgets": "poor=5,*=2"}, state.JobSpec{Name: "a", Maps: 5, Price: 3, Pool: "poor"}, state.JobSpec{Name: "b", Maps: 5, Pool: "other"})
+	w := newWorld(t, sched.Params{"utility": "budget", "budgets": "poor=5,*=2"}, state.JobSpec{Name: "a", Maps: 5, Price: 3, Pool: "poor"},
+		state.JobSpec{Name: "b", Maps: 5, Pool: "other"})
 	for started, want := range [][2]float64{{1000, 1000}, {1000, 1000}, {0, 0}} {
 		v := w.s.View()
 		if a, b := w.m.utilityOf(v, 0, state.Map), w.m.utilityOf(v, 1, state.Map); a != want[0] || b != want[1] {
@@ -303,7 +313,8 @@ func TestStateIsForItsTarget(t *testing.T) {
 		t.Errorf("loaded for another target: %v", err)
 	}
 	again := kept{made(t, sched.Params{"gate": "1"})}
-	if err := sched.LoadState(sched.PerNode{NodeModel: again}, data); err != nil || again.bayes.n[good] != 1 || again.bayes.kinds != m.bayes.kinds {
+	if err := sched.LoadState(sched.PerNode{NodeModel: again}, data); err != nil || again.bayes.n[good] != 1 ||
+		again.bayes.kinds != m.bayes.kinds {
 		t.Errorf("loaded for the same target: %v, %v, kinds of values %v", err, again.bayes.n, again.bayes.kinds)
 	}
 	rows := again.Learnt()[0].Rows

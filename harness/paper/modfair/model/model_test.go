@@ -42,10 +42,19 @@ func submit(tb testing.TB, s *state.State, spec *state.JobSpec) state.JobID {
 func TestModels(t *testing.T) {
 	schedtest.Check(t, FIFO1Info)
 	schedtest.Check(t, Fair1Info, nil,
-		sched.Params{"inPool": "fifo", "nodeDelayMs": "3000", "rackDelayMs": "2000", "minMaps": "q0=2,*=1", "maxMaps": "*=3", "maxReduces": "q1=1", "weights": "q2=2"})
+		sched.Params{
+			"inPool": "fifo", "nodeDelayMs": "3000", "rackDelayMs": "2000", "minMaps": "q0=2,*=1", "maxMaps": "*=3",
+			"maxReduces": "q1=1", "weights": "q2=2",
+		})
 	schedtest.Check(t, Info, nil,
-		sched.Params{"mechanisms": "m1,m2,m3,m5", "share": "total", "grant": "each", "sharedPlace": "sorted", "sharedOrder": "factors", "mostPending": "last", "minimum": "ratchet", "table3": "printed", "endLevel": "prose", "minMaps": "*=3", "maxMaps": "*=6"},
-		sched.Params{"mechanisms": "m2,m4", "share": "freeOnly", "cap": "borrow", "round": "ceil", "wait": "pending", "delayMean": "recent", "rackTimer": "sameStart", "pick": "next"})
+		sched.Params{
+			"mechanisms": "m1,m2,m3,m5", "share": "total", "grant": "each", "sharedPlace": "sorted", "sharedOrder": "factors",
+			"mostPending": "last", "minimum": "ratchet", "table3": "printed", "endLevel": "prose", "minMaps": "*=3", "maxMaps": "*=6",
+		},
+		sched.Params{
+			"mechanisms": "m2,m4", "share": "freeOnly", "cap": "borrow", "round": "ceil", "wait": "pending", "delayMean": "recent",
+			"rackTimer": "sameStart", "pick": "next",
+		})
 }
 
 func TestScenarios(t *testing.T) { schedtest.Scenarios(t, "testdata/scenarios") }

@@ -266,7 +266,10 @@ func TestLearnedDelays(t *testing.T) {
 			t.Errorf("owner %s: delays %v and %v ms, want 400 and 3000", owner, got["nodeDelayMs"], got["rackDelayMs"])
 		}
 	}
-	w := newPooled(t, "modfair", sched.Params{"mechanisms": "m4", "wait": "pending", "delayMean": "recent", "delayWindow": "2", "emptyDelayMs": "0"}, 8, 4, 1)
+	w := newPooled(t, "modfair", sched.Params{
+		"mechanisms": "m4", "wait": "pending", "delayMean": "recent", "delayWindow": "2",
+		"emptyDelayMs": "0",
+	}, 8, 4, 1)
 	w.s.SetNow(1e9)
 	id := w.job("p", 9, 0, 0)
 	w.update()
@@ -297,7 +300,8 @@ func TestDelaysCollapse(t *testing.T) {
 		offers.Heartbeat(sched.PerNode{NodeModel: w.m}, w.v, n, func(d sched.Decision) bool { return w.s.Start(d.Job, d.Task, d.Node) == nil })
 	}
 	if got := w.m.Notes(); got["nodeDelayMs"] > 300 || w.v.Done(0, state.Map) == 0 {
-		t.Errorf("after %d maps the node delay is %v ms, want it to have fallen to 300 or less from 3000", w.v.Done(0, state.Map), got["nodeDelayMs"])
+		t.Errorf("after %d maps the node delay is %v ms, want it to have fallen to 300 or less from 3000", w.v.Done(0, state.Map),
+			got["nodeDelayMs"])
 	}
 }
 

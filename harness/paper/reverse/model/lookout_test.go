@@ -24,10 +24,13 @@ func mapsJob(name string, submit, maps, each, due int64) sim.Job {
 // simulated simulates jobs on one node, with what other load leaves of it. It returns
 // the model's notes, of each job the time in seconds and the values of its first
 // decision that has any, and when jobs are predicted to end, as "AT JOB PERCENT END".
-func simulated(t *testing.T, info sched.Info, slots int32, capacity state.Timetable, jobs ...sim.Job) (notes map[string]float64, said, ends []string) {
+func simulated(t *testing.T, info sched.Info, slots int32, capacity state.Timetable, jobs ...sim.Job) (notes map[string]float64, said,
+	ends []string,
+) {
 	t.Helper()
 	c := sim.Config{
-		Actuator: sim.Ideal, Costs: sim.NoCosts(), MinAllocation: slot, Capacity: capacity, Model: made(t, info, nil), Source: &sim.Jobs{List: jobs},
+		Actuator: sim.Ideal, Costs: sim.NoCosts(), MinAllocation: slot, Capacity: capacity, Model: made(t, info, nil),
+		Source:  &sim.Jobs{List: jobs},
 		Cluster: sim.Machines{Nodes: []sim.Node{{Name: "n0", Rack: "rack", Capacity: slot.Times(slots)}}},
 	}
 	seen := map[traces.JobID]bool{}
@@ -59,8 +62,17 @@ func TestNamedLate(t *testing.T) {
 		// What adaptive and reverse start makes the third job late, which is known one map later.
 		{"all can be met", []sim.Job{first, mapsJob("b", 11, 3, 10, 51), third}, "edf 0, adaptive 1 of 1, reverse 1 of 1", "[]"},
 		// Here they name the second job first, which they then finish in time, and so the third.
-		{"10 s are missing", []sim.Job{first, mapsJob("b", 11, 3, 10, 40), third}, "edf 1 of 1, adaptive 1 of 2, reverse 1 of 2", "[31 b lateSeconds=10.0]"},
-		{"a false alarm: the first map is slow", []sim.Job{mapsJob("a", 0, 1, 30, 0), mapsJob("b", 1, 3, 10, 80)}, "edf 0 of 1, adaptive 0 of 1, reverse 0 of 1", "[30 b lateSeconds=39.0]"},
+		{
+			"10 s are missing",
+			[]sim.Job{first, mapsJob("b", 11, 3, 10, 40), third},
+			"edf 1 of 1, adaptive 1 of 2, reverse 1 of 2",
+			"[31 b lateSeconds=10.0]",
+		},
+		{
+			"a false alarm: the first map is slow",
+			[]sim.Job{mapsJob("a", 0, 1, 30, 0), mapsJob("b", 1, 3, 10, 80)},
+			"edf 0 of 1, adaptive 0 of 1, reverse 0 of 1", "[30 b lateSeconds=39.0]",
+		},
 		{"no time of a map is known", []sim.Job{mapsJob("a", 0, 2, 100, 30)}, "edf 0, adaptive 0, reverse 0", "[]"},
 		{"a job without a deadline", []sim.Job{first, mapsJob("b", 11, 30, 10, 0), third}, "edf 0, adaptive 1 of 1, reverse 1 of 1", "[]"},
 		{"the goal has passed before a look", []sim.Job{first, mapsJob("b", 11, 3, 10, 5)}, "edf 0, adaptive 0, reverse 0", "[]"},
@@ -118,7 +130,8 @@ func TestPredictEnd(t *testing.T) {
 		{AdaptiveInfo, "[0 a 0 60 11 b 0 51 11 c 0 51 "},
 		{ReverseInfo, "[0 a 0 60 11 b 0 51 11 c 0 51 "},
 	} {
-		_, _, got := simulated(t, x.info, 1, state.Timetable{}, mapsJob("a", 0, 1, 10, 0), mapsJob("b", 11, 4, 10, 100), mapsJob("c", 11, 2, 10, 200))
+		_, _, got := simulated(t, x.info, 1, state.Timetable{}, mapsJob("a", 0, 1, 10, 0), mapsJob("b", 11, 4, 10, 100),
+			mapsJob("c", 11, 2, 10, 200))
 		if text := fmt.Sprint(got); !strings.HasPrefix(text, x.want) {
 			t.Errorf("%s predicts %s, want %s", x.info.Name, text, x.want)
 		}

@@ -15,8 +15,10 @@ func TestModels(t *testing.T) {
 	schedtest.Check(t, EDFInfo)
 	schedtest.Check(t, AdaptiveInfo, nil, sched.Params{"need": "forecast", "from": "anew"}, sched.Params{"need": "none", "cycle": "1s"},
 		sched.Params{"need": "random", "replan": "jobs", "past": "none"})
-	schedtest.Check(t, ReverseInfo, nil, sched.Params{"share": "ldf", "first": "cycle", "from": "anew"}, sched.Params{"forecast": "mean"}, sched.Params{"forecast": "now"},
-		sched.Params{"tasks": "half", "horizon": "next", "pending": "waiting"}, sched.Params{"tasks": "whole", "horizon": "one", "pending": "elapsed", "replan": "jobs", "past": "none"})
+	schedtest.Check(t, ReverseInfo, nil, sched.Params{"share": "ldf", "first": "cycle", "from": "anew"}, sched.Params{"forecast": "mean"},
+		sched.Params{"forecast": "now"},
+		sched.Params{"tasks": "half", "horizon": "next", "pending": "waiting"},
+		sched.Params{"tasks": "whole", "horizon": "one", "pending": "elapsed", "replan": "jobs", "past": "none"})
 }
 
 // TestScenarios has what the models do step by step when other load takes more than is

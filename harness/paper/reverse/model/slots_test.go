@@ -80,7 +80,10 @@ func newShared(t *rapid.T, p *planner) *shared {
 	table := state.Timetable{EveryMs: 40_000}
 	for n, slots := range w.full {
 		errtest.Must(w.AddNode(fmt.Sprint("n", n), "rack", slot.Times(slots)))
-		table.Changes = append(table.Changes, state.CapacityChange{Node: fmt.Sprint("n", n), Left: slot.Times(rapid.Int32Range(0, slots).Draw(t, "told"))})
+		table.Changes = append(table.Changes, state.CapacityChange{
+			Node: fmt.Sprint("n", n),
+			Left: slot.Times(rapid.Int32Range(0, slots).Draw(t, "told")),
+		})
 	}
 	w.SetSmallest(slot)
 	if rapid.Bool().Draw(t, "told of the load") {
@@ -94,7 +97,8 @@ func (w *shared) step(t *rapid.T, m sched.Model) {
 	switch rapid.IntRange(0, 8).Draw(t, "event") {
 	case 0, 1:
 		id := errtest.Must(w.Submit(&state.JobSpec{
-			Name: fmt.Sprint("job", w.v.Jobs()), Maps: rapid.Int32Range(0, 9).Draw(t, "maps"), Reduces: rapid.Int32Range(0, 2).Draw(t, "reduces"), MapSize: slot, ReduceSize: slot,
+			Name: fmt.Sprint("job", w.v.Jobs()), Maps: rapid.Int32Range(0, 9).Draw(t, "maps"), Reduces: rapid.Int32Range(0, 2).Draw(t, "reduces"),
+			MapSize: slot, ReduceSize: slot,
 			DeadlineMs: 1000 * rapid.Int64Range(0, 200).Draw(t, "due"),
 		}))
 		w.Ask(id, state.Map, w.v.Tasks(id, state.Map))

@@ -18,7 +18,8 @@ import (
 
 // TestModels has the models keep what schedtest asks of all.
 func TestModels(t *testing.T) {
-	schedtest.Check(t, Info, nil, sched.Params{"groups": "false", "window": "2"}, sched.Params{"p": "1", "costs": "links", "links": "n0=100,n1=1"}, sched.Params{"costs": "learned"})
+	schedtest.Check(t, Info, nil, sched.Params{"groups": "false", "window": "2"},
+		sched.Params{"p": "1", "costs": "links", "links": "n0=100,n1=1"}, sched.Params{"costs": "learned"})
 	schedtest.Check(t, OptimalInfo, nil, sched.Params{"jobs": "2", "form": "printed", "reduces": "3", "data": "1"})
 }
 
@@ -82,8 +83,18 @@ func TestByHand(t *testing.T) {
 		{"enough data is not", Info, nil, 143, []state.NodeID{0, 1}},
 		{"with p 0.1 the same little data is not", Info, sched.Params{"p": "0.1"}, 142, []state.NodeID{0, 1}},
 		{"unknown data gets the cheapest", Info, nil, 0, []state.NodeID{0, 1}},
-		{"by links n5 is as near as n0's own", Info, sched.Params{"costs": "links", "links": "n0=50,n5=50,n1=1,n2=2,n3=3,n4=4"}, 143, []state.NodeID{0, 5}},
-		{"and a deferred job has the next", Info, sched.Params{"costs": "links", "links": "n0=50,n5=50,n1=1,n2=2,n3=3,n4=4"}, 142, []state.NodeID{4, 3}},
+		{
+			"by links n5 is as near as n0's own", Info,
+			sched.Params{"costs": "links", "links": "n0=50,n5=50,n1=1,n2=2,n3=3,n4=4"},
+			143,
+			[]state.NodeID{0, 5},
+		},
+		{
+			"and a deferred job has the next", Info,
+			sched.Params{"costs": "links", "links": "n0=50,n5=50,n1=1,n2=2,n3=3,n4=4"},
+			142,
+			[]state.NodeID{4, 3},
+		},
 	} {
 		s, m := cluster(t, 6), made(t, c.info, c.set)
 		before := submit(t, s, m, 2, 1000)
@@ -122,12 +133,18 @@ func simulated(t *testing.T, first int64) (map[string]float64, *measure.Figures)
 	t.Helper()
 	c := sim.Config{Actuator: sim.Ideal, Costs: sim.DefaultCosts(), NodeFetches: true}
 	for n := range 6 {
-		c.Cluster.Nodes = append(c.Cluster.Nodes, sim.Node{Name: fmt.Sprint("n", n), Rack: fmt.Sprint("r", n/3), Capacity: size.Times(3), LinkBytesPerSec: 50e6})
+		c.Cluster.Nodes = append(c.Cluster.Nodes, sim.Node{
+			Name: fmt.Sprint("n", n), Rack: fmt.Sprint("r", n/3),
+			Capacity: size.Times(3), LinkBytesPerSec: 50e6,
+		})
 	}
 	source := &sim.Jobs{}
 	for i := range 12 {
 		bytes := []int64{40e6, 1e6}[i%2]
-		j := sim.Job{SubmitMs: int64(i) * 8000, SlowStart: 0.05, MapWork: []sim.Work{{OutputBytes: bytes, ComputeMs: 4000}}, ReduceWork: []sim.Work{{ComputeMs: 1000}}}
+		j := sim.Job{
+			SubmitMs: int64(i) * 8000, SlowStart: 0.05, MapWork: []sim.Work{{OutputBytes: bytes, ComputeMs: 4000}},
+			ReduceWork: []sim.Work{{ComputeMs: 1000}},
+		}
 		j.MapWork = append([]sim.Work{{OutputBytes: first * bytes, ComputeMs: 1000}}, slices.Repeat(j.MapWork, 9)...)
 		j.Name, j.Maps, j.Reduces, j.MapSize, j.ReduceSize = fmt.Sprint("job", i), 10, 2, size, size
 		source.List = append(source.List, j)
@@ -215,11 +232,17 @@ func onSlow(t *testing.T, model func(sched.Params) (sched.Model, error), costs s
 	m := errtest.Must(model(sched.Params{"costs": costs}))
 	c := sim.Config{Actuator: sim.Ideal, Costs: sim.NoCosts(), NodeFetches: true, MapSlots: 1, ReduceSlots: 1, Model: m}
 	for n := range 4 {
-		c.Cluster.Nodes = append(c.Cluster.Nodes, sim.Node{Name: fmt.Sprint("n", n), Rack: "r", Capacity: size.Times(2), LinkBytesPerSec: []int64{5e6, 50e6, 50e6, 50e6}[n]})
+		c.Cluster.Nodes = append(c.Cluster.Nodes, sim.Node{
+			Name: fmt.Sprint("n", n), Rack: "r", Capacity: size.Times(2),
+			LinkBytesPerSec: []int64{5e6, 50e6, 50e6, 50e6}[n],
+		})
 	}
 	source := &sim.Jobs{}
 	for k := range 10 {
-		j := sim.Job{SubmitMs: int64(k) * 60_000, SlowStart: 1, MapWork: []sim.Work{{OutputBytes: 40e6, ComputeMs: 1000}}, ReduceWork: []sim.Work{{ComputeMs: 500}}}
+		j := sim.Job{
+			SubmitMs: int64(k) * 60_000, SlowStart: 1, MapWork: []sim.Work{{OutputBytes: 40e6, ComputeMs: 1000}},
+			ReduceWork: []sim.Work{{ComputeMs: 500}},
+		}
 		j.Name, j.Maps, j.Reduces, j.MapSize, j.ReduceSize = fmt.Sprint("job", k), 4, 1, size, size
 		source.List = append(source.List, j)
 	}
@@ -248,7 +271,8 @@ func TestSlowLink(t *testing.T) {
 		}{"hops": {[]int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, 24_500}, "learned": {[]int{0}, 10_100}, "links": {nil, 8500}} {
 			slow, meanMs := onSlow(t, model, costs)
 			if !slices.Equal(slow, want.slow) || meanMs < want.meanMs-200 || meanMs > want.meanMs+200 {
-				t.Errorf("%s, costs=%s: jobs %v have their reduce on the node with the slow link, and reduces take %d ms; want %v and %d ms", name, costs, slow, meanMs, want.slow, want.meanMs)
+				t.Errorf("%s, costs=%s: jobs %v have their reduce on the node with the slow link, and reduces take %d ms; want %v and %d ms", name,
+					costs, slow, meanMs, want.slow, want.meanMs)
 			}
 		}
 	}

@@ -64,7 +64,12 @@ func TestThresholds(t *testing.T) {
 		printed bool
 		want    [][]float64 // for 1, 2, … jobs that follow
 	}{
-		{"one task, 1 or 3", Law{Reduces: []float64{1}, Data: []Weighted{{3, 0.5}, {1, 0.5}}}, false, [][]float64{{2}, {2.5, 1.5}, {2.75, 2, 1.25}}},
+		{
+			"one task, 1 or 3",
+			Law{Reduces: []float64{1}, Data: []Weighted{{3, 0.5}, {1, 0.5}}},
+			false,
+			[][]float64{{2}, {2.5, 1.5}, {2.75, 2, 1.25}},
+		},
 		{"one task, 1 to 100", Law{Reduces: []float64{1}, Data: Uniform(1, 100)}, false, [][]float64{
 			{50.5}, {63, 38}, {70.03, 50.5, 30.97}, {74.6709, 58.3591, 42.6409, 26.3291},
 		}},
@@ -132,9 +137,12 @@ func TestPlace(t *testing.T) {
 		{"just enough free", met(&RHC{}, window...), Job{Data: 10, Reduces: 2}, 4, []int{2, 3}},
 		{"the first job", met(&RHC{}, Job{Data: 10, Reduces: 2}), Job{Data: 10, Reduces: 2}, 9, []int{0, 1}},
 		{"equals the threshold", met(&RHC{Fixed: 0.5, Mean: 10}, window...), Job{Data: 10, Reduces: 2}, 9, []int{0, 1}},
-		{"a window of one", met(&RHC{Window: 1}, window[1], window[0]), Job{Data: 21, Reduces: 2}, 9, []int{2, 3}},                // 10.5 < 3/7 * 24.79 = 10.62
-		{"the law of R", met(&RHC{Fixed: 0.5, Next: []float64{14, 9, 8}}, window...), Job{Data: 9, Reduces: 2}, 9, []int{1, 2}},   // 4.5 is below 7 and not below 4.5
-		{"blind", met(&RHC{Blind: rand.New(rand.NewPCG(1, 1)), Fixed: 0.9}, window[1]), Job{Data: 1, Reduces: 2}, 9, []int{0, 1}}, // by 4.79 of the job before, not below .9 of 4.79
+		// 10.5 < 3/7 * 24.79 = 10.62
+		{"a window of one", met(&RHC{Window: 1}, window[1], window[0]), Job{Data: 21, Reduces: 2}, 9, []int{2, 3}},
+		// 4.5 is below 7 and not below 4.5
+		{"the law of R", met(&RHC{Fixed: 0.5, Next: []float64{14, 9, 8}}, window...), Job{Data: 9, Reduces: 2}, 9, []int{1, 2}},
+		// by 4.79 of the job before, not below .9 of 4.79
+		{"blind", met(&RHC{Blind: rand.New(rand.NewPCG(1, 1)), Fixed: 0.9}, window[1]), Job{Data: 1, Reduces: 2}, 9, []int{0, 1}},
 	} {
 		if got := c.p.Place(&c.job, c.free, nil); !slices.Equal(got, c.want) {
 			t.Errorf("%s: ranks %v, want %v", c.name, got, c.want)
@@ -248,7 +256,10 @@ func TestTwoJobs(t *testing.T) {
 // costs: the policy's expected cost is the least, and it is what thresholds say it is.
 func TestOptimalIsBest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		l := Law{PerReduce: rapid.Bool().Draw(t, "perReduce"), Reduces: []float64{1}, Data: []Weighted{{float64(rapid.IntRange(1, 9).Draw(t, "small")), 0.25}, {float64(rapid.IntRange(1, 30).Draw(t, "large")), 0.75}}}
+		l := Law{
+			PerReduce: rapid.Bool().Draw(t, "perReduce"), Reduces: []float64{1},
+			Data: []Weighted{{float64(rapid.IntRange(1, 9).Draw(t, "small")), 0.25}, {float64(rapid.IntRange(1, 30).Draw(t, "large")), 0.75}},
+		}
 		if rapid.Bool().Draw(t, "two") {
 			l.Reduces = []float64{0.4, 0.6}
 		}
