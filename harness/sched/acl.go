@@ -43,8 +43,9 @@ import (
 // late, "has a map for n" is asked of the map that it would start there.
 type acl struct {
 	Reasoning
-	c     float64
-	d     int64
+	C float64 `default:"3" unit:"skips" text:"C: skips for a cache-local node, times the cached share of the waiting input"`
+	D int64   `default:"-1" unit:"skips" min:"-1" text:"D: further skips before a map starts off its node; -1: as many as nodes are up"`
+
 	skips PerJob[int64]
 }
 
@@ -53,21 +54,15 @@ var aclInfo = Info{
 	Use:     ForLocality,
 	Summary: "waits for a node that caches the input, the longer the more is cached, then for one that stores it",
 	Source:  "Kwak et al., CCGrid 2016 (abstract); C and D after Ghazali et al., J. Cloud Computing 11:45 (2022)",
-	Params: []Param{
-		{Name: "c", Type: Float, Default: "3", Unit: "skips", Doc: "C: skips for a cache-local node, times the cached share of the " +
-			"waiting input"},
-		skipsParam("d", "-1", "D: further skips before a map starts off its node"),
-	},
-	Build: func(a Args) (Model, error) {
-		return PerNode{&acl{c: a.Float("c"), d: a.Int("d")}}, nil
-	},
+	Params:  ParamsOf[acl](),
+	Build:   func(a Args) (Model, error) { return PerNode{new(ValuesOf[acl](a))}, nil },
 }
 
 func (m *acl) Name() string { return "acl" }
 
 func (m *acl) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 	m.Begin(traces.WaitSkips)
-	d := m.d
+	d := m.D
 	if d < 0 {
 		d = int64(v.NodesUp())
 	}
@@ -120,7 +115,7 @@ func (m *acl) farthest(v *state.View, id state.JobID, skips, d int64) state.Leve
 	// The explicit conversion to float64 stops the compiler from fusing
 	// multiplication and addition. So every machine computes the same number of
 	// skips and decides the same.
-	forCache := float64(m.c * float64(v.WaitingCached(id)) / float64(v.Waiting(id, state.Map)))
+	forCache := float64(m.C * float64(v.WaitingCached(id)) / float64(v.Waiting(id, state.Map)))
 	switch {
 	case float64(skips) < forCache:
 		return state.LevelCache
@@ -132,7 +127,7 @@ func (m *acl) farthest(v *state.View, id state.JobID, skips, d int64) state.Leve
 
 // tell keeps how often the job was skipped, and the limit for a map at this level.
 func (m *acl) tell(v *state.View, id state.JobID, skips, d int64, level, farthest state.Level) {
-	limit := float64(m.c * float64(v.WaitingCached(id)) / float64(v.Waiting(id, state.Map)))
+	limit := float64(m.C * float64(v.WaitingCached(id)) / float64(v.Waiting(id, state.Map)))
 	if level > state.LevelNode && v.Locations(id) > 0 {
 		limit += float64(d)
 	}

@@ -58,15 +58,17 @@ import (
 // preemption. As shipped (100 % and a factor of 1), user limits act only when
 // several users share one of several queues.
 type capacity struct {
+	Capacities    map[string]float64 `unit:"percent" max:"100" text:"guaranteed to queues, queue=percent,…; queues not named share the rest"`
+	MaxCapacities map[string]float64 `unit:"percent" max:"100" text:"that queues use at most, queue=percent,…; not named: 100"`
+	Order         string             `values:"fifo,fair" text:"of jobs in a queue: by priority and submission, or by memory used"`
 	nearness
-	capacities, maxCapacities map[string]float64 // guaranteed and largest share of each queue, by queue name, in percent of the cluster
-	fairOrder                 bool
-	offSwitchPerHeartbeat     int
-	maxPerHeartbeat           int
+	OffSwitchPerHeartbeat int    `default:"1" unit:"containers" text:"off-rack ones, re-runs and reduces among them, after which a node gets nothing more in a heartbeat; 0: no limit"`
+	MaxPerHeartbeat       int    `unit:"containers" text:"that a node gets per heartbeat; 0: all it can hold"`
+	Queues                string `text:"a capacity-scheduler.xml, or its lines of key=value: all else is as it says; queues.KEY is another value of a key, such as queues.root.etl.capacity"`
 
 	over           []state.JobID // jobs that YARN takes to want containers though no task waits
-	queues         []capacityQueue
-	order          shares
+	bounds         []capacityQueue
+	jobs           shares
 	sinceHeartbeat heartbeatCount
 }
 
@@ -77,39 +79,16 @@ var capacityInfo = Info{
 	Use:     ForClusters,
 	Summary: "guarantees queues shares and waits for locality as YARN's Capacity scheduler",
 	Source:  "Hadoop 3.4 CapacityScheduler, RegularContainerAllocator",
-	Params: []Param{
-		{Name: "capacities", Type: Table, Unit: "percent", Max: 100, Doc: "guaranteed to queues, queue=percent,…; queues not named share " +
-			"the rest"},
-		{Name: "maxCapacities", Type: Table, Unit: "percent", Max: 100, Doc: "that queues use at most, queue=percent,…; not named: 100"},
-		{
-			Name: "order", Type: Choice, Default: "fifo", Choices: []string{"fifo", "fair"},
-			Doc: "of jobs in a queue: by priority and submission, or by memory used",
-		},
-		{
-			Name: "nodeLocalityDelay", Type: Int, Default: "40", Unit: "nodes",
-			Min: -1, Doc: "missed before rack-local maps, at most the nodes that are up; -1: none",
-		},
-		{
-			Name: "rackLocalityAdditionalDelay", Type: Int, Default: "-1", Unit: "nodes",
-			Min: -1, Doc: "missed besides before off-rack maps; -1: by the number of waiting maps and places asked for",
-		},
-		{Name: "rackLocalityFullReset", Type: Bool, Default: "true", Doc: "a rack-local map starts the count of missed nodes anew"},
-		{
-			Name: "offSwitchPerHeartbeat", Type: Int, Default: "1", Unit: "containers",
-			Doc: "off-rack ones, re-runs and reduces among them, after which a node gets nothing more in a heartbeat; 0: no limit",
-		},
-		{Name: "maxPerHeartbeat", Type: Int, Default: "0", Unit: "containers", Doc: "that a node gets per heartbeat; 0: all it can hold"},
-		{Name: "queues", Type: Text, Doc: "a capacity-scheduler.xml, or its lines of key=value: all else is as it says; " +
-			"queues.KEY is another value of a key, such as queues.root.etl.capacity"},
-	},
+	Params:  ParamsOf[capacity](),
 	Build: func(a Args) (Model, error) {
-		if text := a.Text("queues"); text != "" {
+		m := ValuesOf[capacity](a)
+		if m.Queues != "" {
 			for name := range a.parts {
 				if name, _, _ := strings.Cut(name, "."); name != "queues" {
 					return nil, fmt.Errorf("%s has no effect with queues; want it as a key of that file", name)
 				}
 			}
-			f, err := queues.Read(strings.NewReader(text))
+			f, err := queues.Read(strings.NewReader(m.Queues))
 			if err == nil {
 				f, err = f.With(a.Parts("queues"))
 			}
@@ -119,32 +98,24 @@ var capacityInfo = Info{
 			return PerNode{newPartitions(f)}, nil
 		}
 		sum := 0.0
-		for _, percent := range a.Table("capacities") {
+		for _, percent := range m.Capacities {
 			sum += percent
 		}
 		if sum > 100 {
 			return nil, fmt.Errorf("capacities: %v percent in all, want at most 100", sum)
 		}
-		m := &capacity{
-			capacities: a.Table("capacities"), maxCapacities: a.Table("maxCapacities"), fairOrder: a.Text("order") == "fair",
-			offSwitchPerHeartbeat: int(a.Int("offSwitchPerHeartbeat")), maxPerHeartbeat: int(a.Int("maxPerHeartbeat")),
-			nearness: nearness{
-				nodeLocalityDelay: a.Int("nodeLocalityDelay"), rackLocalityAdditionalDelay: a.Int("rackLocalityAdditionalDelay"),
-				rackLocalityFullReset: a.Bool("rackLocalityFullReset"),
-			},
+		if m.jobs.ofQueue = m.queueKey; m.Order == "fair" {
+			m.jobs.key = func(v *state.View, id state.JobID) float64 { return float64(v.Used(id).MemoryMB) }
 		}
-		if m.order.ofQueue = m.queueKey; m.fairOrder {
-			m.order.key = func(v *state.View, id state.JobID) float64 { return float64(v.Used(id).MemoryMB) }
-		}
-		return PerNode{m}, nil
+		return PerNode{&m}, nil
 	},
 }
 
 func (m *capacity) Name() string { return "capacity" }
 
 func (m *capacity) Choose(v *state.View, n state.NodeID) (Pick, bool) {
-	if m.sinceHeartbeat.round(v, n); m.sinceHeartbeat.reached(m.offSwitchPerHeartbeat, Off, Rerun, Reduces) ||
-		m.sinceHeartbeat.reached(m.maxPerHeartbeat, Cache, Node, Rack, Off, Rerun, Reduces) {
+	if m.sinceHeartbeat.round(v, n); m.sinceHeartbeat.reached(m.OffSwitchPerHeartbeat, Off, Rerun, Reduces) ||
+		m.sinceHeartbeat.reached(m.MaxPerHeartbeat, Cache, Node, Rack, Off, Rerun, Reduces) {
 		return Pick{}, false
 	}
 	m.know(v)
@@ -153,8 +124,8 @@ func (m *capacity) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 		m.sinceHeartbeat.chose(p.Reason)
 		return p, true
 	}
-	for m.order.start(v); ; {
-		id, ok := m.order.next()
+	for m.jobs.start(v); ; {
+		id, ok := m.jobs.next()
 		if !ok {
 			return Pick{}, false
 		}
@@ -224,42 +195,42 @@ func (m *capacity) tellPassed(v *state.View, id state.JobID, n state.NodeID) {
 // exceeding the queue's maximum capacity.
 func (m *capacity) underMost(v *state.View, id state.JobID, k state.Kind) bool {
 	q := v.Queue(id)
-	most := m.queues[q].most
+	most := m.bounds[q].most
 	used := v.QueueUsed(q).MemoryMB + v.ContainerSize(id, k).MemoryMB
 	return most >= 100 || float64(used) <= float64(v.Total().MemoryMB)*most/100
 }
 
 func (m *capacity) queueKey(v *state.View, q state.QueueID) queueKey {
-	return queueKey{ratio: float64(v.QueueUsed(q).MemoryMB) / m.queues[q].guaranteed}
+	return queueKey{ratio: float64(v.QueueUsed(q).MemoryMB) / m.bounds[q].guaranteed}
 }
 
 // The method know computes the guaranteed and largest shares of queues that
 // were created since the method's last call.
 func (m *capacity) know(v *state.View) {
-	if len(m.queues) == v.Queues() {
+	if len(m.bounds) == v.Queues() {
 		return
 	}
-	m.order.stale = true
+	m.jobs.stale = true
 	rest, unnamed := 100.0, 0.0
 	for q := range state.QueueID(v.Queues()) {
-		if share, ok := m.capacities[v.QueueName(q)]; ok {
+		if share, ok := m.Capacities[v.QueueName(q)]; ok {
 			rest -= share
 		} else {
 			unnamed++
 		}
 	}
-	m.queues = m.queues[:0]
+	m.bounds = m.bounds[:0]
 	for q := range state.QueueID(v.Queues()) {
-		share, ok := m.capacities[v.QueueName(q)]
+		share, ok := m.Capacities[v.QueueName(q)]
 		if !ok {
 			share = rest / unnamed
 		}
-		most, ok := m.maxCapacities[v.QueueName(q)]
+		most, ok := m.MaxCapacities[v.QueueName(q)]
 		if !ok {
 			most = 100
 		}
 		// A queue that is guaranteed nothing gets a tiny share instead of 0,
 		// so that it comes last and nothing is divided by zero.
-		m.queues = append(m.queues, capacityQueue{max(share, 1e-9), most})
+		m.bounds = append(m.bounds, capacityQueue{max(share, 1e-9), most})
 	}
 }

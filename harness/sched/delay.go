@@ -1,6 +1,8 @@
 package sched
 
 import (
+	"time"
+
 	"heddle/harness/state"
 	"heddle/traces"
 )
@@ -45,13 +47,17 @@ import (
 // 40 nodes.
 type delay struct {
 	Reasoning
-	byTime, fair         bool
-	nodeSkips, rackSkips int64
-	nodeWait, rackWait   int64 // how long jobs wait for their node and their rack, in nanoseconds; used only if parameter form is "time"
-	jobs                 PerJob[delayed]
-	fewest               shares        // the jobs, sorted by number of running tasks; used only with parameter order = fair
-	skipped              []state.JobID // jobs skipped at the last heartbeat; kept only if parameter form is "time"
-	last                 int64         // time of the last heartbeat of any node, in nanoseconds
+	Form      string        `values:"skips,time" text:"how waiting is counted"`
+	Order     string        `values:"fifo,fair" text:"of jobs: by priority and submission, or by running tasks"`
+	NodeSkips int64         `default:"-1" unit:"skips" min:"-1" text:"D1, before rack-local maps, with form skips; -1: as many as nodes are up"`
+	RackSkips int64         `default:"-1" unit:"skips" min:"-1" text:"D2, before any map, with form skips; -1: as many as nodes are up"`
+	NodeWait  time.Duration `default:"5s" text:"D1 with form time"`
+	RackWait  time.Duration `default:"5s" text:"D2 with form time"`
+
+	jobs    PerJob[delayed]
+	fewest  shares        // the jobs, sorted by number of running tasks; used only with parameter order = fair
+	skipped []state.JobID // jobs skipped at the last heartbeat; kept only if parameter form is "time"
+	last    int64         // time of the last heartbeat of any node, in nanoseconds
 }
 
 type delayed struct {
@@ -65,22 +71,11 @@ var delayInfo = Info{
 	Use:     ForLocality,
 	Summary: "has a job wait for a node, then a rack, with its data",
 	Source:  "Zaharia et al., Delay Scheduling, EuroSys 2010",
-	Params: []Param{
-		{Name: "form", Type: Choice, Default: "skips", Choices: []string{"skips", "time"}, Doc: "how waiting is counted"},
-		{
-			Name: "order", Type: Choice, Default: "fifo", Choices: []string{"fifo", "fair"},
-			Doc: "of jobs: by priority and submission, or by running tasks",
-		},
-		skipsParam("nodeSkips", "-1", "D1, before rack-local maps, with form skips"),
-		skipsParam("rackSkips", "-1", "D2, before any map, with form skips"),
-		{Name: "nodeWait", Type: Duration, Default: "5s", Doc: "D1 with form time"},
-		{Name: "rackWait", Type: Duration, Default: "5s", Doc: "D2 with form time"},
-	},
+	Params:  ParamsOf[delay](),
 	Build: func(a Args) (Model, error) {
-		return PerNode{&delay{
-			byTime: a.Text("form") == "time", fair: a.Text("order") == "fair", fewest: shares{key: running, together: true},
-			nodeSkips: a.Int("nodeSkips"), rackSkips: a.Int("rackSkips"), nodeWait: a.Int("nodeWait"), rackWait: a.Int("rackWait"),
-		}}, nil
+		m := ValuesOf[delay](a)
+		m.fewest = shares{key: running, together: true}
+		return PerNode{&m}, nil
 	},
 }
 
@@ -91,7 +86,7 @@ func (m *delay) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 	m.addWait(v.Now())
 	d1, d2 := m.waits(v)
 	var by *shares
-	if m.fair {
+	if m.Order == "fair" {
 		by = &m.fewest
 	}
 	var jobs ordered
@@ -140,7 +135,7 @@ func (m *delay) tell(job *delayed, d1, d2 int64, level, farthest state.Level) {
 }
 
 func (m *delay) unit() traces.WaitUnit {
-	if m.byTime {
+	if m.Form == "time" {
 		return traces.WaitMs
 	}
 	return traces.WaitSkips
@@ -148,7 +143,7 @@ func (m *delay) unit() traces.WaitUnit {
 
 // counted returns a wait in the unit of Reasons: skips, or milliseconds.
 func (m *delay) counted(wait int64) int64 {
-	if m.byTime {
+	if m.Form == "time" {
 		return wait / 1e6
 	}
 	return wait
@@ -161,10 +156,10 @@ func running(v *state.View, id state.JobID) float64 {
 // waits returns D1 and D2: how long a job waits for a node-local map, and then
 // for a rack-local one.
 func (m *delay) waits(v *state.View) (d1, d2 int64) {
-	if m.byTime {
-		return m.nodeWait, m.rackWait
+	if m.Form == "time" {
+		return int64(m.NodeWait), int64(m.RackWait)
 	}
-	d1, d2 = m.nodeSkips, m.rackSkips
+	d1, d2 = m.NodeSkips, m.RackSkips
 	if d1 < 0 {
 		d1 = int64(v.NodesUp())
 	}
@@ -187,7 +182,7 @@ func (j *delayed) farthest(d1, d2 int64) state.Level {
 }
 
 func (m *delay) skip(id state.JobID, job *delayed) {
-	if !m.byTime {
+	if m.Form != "time" {
 		job.wait++
 		return
 	}

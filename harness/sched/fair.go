@@ -48,12 +48,12 @@ import (
 // name.
 type fair struct {
 	Reasoning
-	drf             bool
-	weights         map[string]float64
-	minShares       map[string]float64
-	nodeThreshold   float64
-	rackThreshold   float64
-	maxPerHeartbeat int
+	Policy          string             `values:"fair,drf" text:"shares of memory, or of each one's dominant resource"`
+	Weights         map[string]float64 `unit:"weight" min:"1e-6" text:"of queues, queue=weight,…; not named: 1"`
+	MinShares       map[string]float64 `unit:"MB" text:"that queues have first, queue=MB,…, with policy fair"`
+	NodeThreshold   float64            `default:"-1" unit:"share of nodes" min:"-1" max:"1" text:"nodes offered before rack-local maps; -1: no wait"`
+	RackThreshold   float64            `default:"-1" unit:"share of nodes" min:"-1" max:"1" text:"nodes offered after that before any map; -1: no wait"`
+	MaxPerHeartbeat int                `unit:"containers" text:"that a node gets per heartbeat; 0: all it can hold; YARN as it ships: 1"`
 
 	queues         []fairQueue
 	levels         PerJob[levelled]
@@ -70,44 +70,19 @@ type levelled struct {
 	level         uint8 // locality level: 0 node-local, 1 rack-local, 2 off-rack
 }
 
-// thresholdParam returns a parameter for a locality threshold: the share of
-// the cluster's nodes that a job lets pass before it starts a map farther from
-// its input.
-func thresholdParam(name, doc string) Param {
-	return Param{Name: name, Type: Float, Default: "-1", Unit: "share of nodes", Min: -1, Max: 1, Doc: doc + "; -1: no wait"}
-}
-
 var fairInfo = Info{
 	Name:    "fair",
 	Use:     ForClusters,
 	Summary: "gives queues, and jobs in them, max-min shares; waits for locality if asked to",
 	Source:  "Hadoop 3.4 FairScheduler: fair share and dominant resource fairness",
-	Params: []Param{
-		{
-			Name: "policy", Type: Choice, Default: "fair", Choices: []string{"fair", "drf"},
-			Doc: "shares of memory, or of each one's dominant resource",
-		},
-		{Name: "weights", Type: Table, Unit: "weight", Min: 1e-6, Doc: "of queues, queue=weight,…; not named: 1"},
-		{Name: "minShares", Type: Table, Unit: "MB", Doc: "that queues have first, queue=MB,…, with policy fair"},
-		thresholdParam("nodeThreshold", "nodes offered before rack-local maps"),
-		thresholdParam("rackThreshold", "nodes offered after that before any map"),
-		{
-			Name: "maxPerHeartbeat", Type: Int, Default: "0", Unit: "containers",
-			Doc: "that a node gets per heartbeat; 0: all it can hold; YARN as it ships: 1",
-		},
-	},
-	Build: func(a Args) (Model, error) {
-		return PerNode{&fair{
-			drf: a.Text("policy") == "drf", weights: a.Table("weights"), minShares: a.Table("minShares"),
-			nodeThreshold: a.Float("nodeThreshold"), rackThreshold: a.Float("rackThreshold"), maxPerHeartbeat: int(a.Int("maxPerHeartbeat")),
-		}}, nil
-	},
+	Params:  ParamsOf[fair](),
+	Build:   func(a Args) (Model, error) { return PerNode{new(ValuesOf[fair](a))}, nil },
 }
 
 func (m *fair) Name() string { return "fair" }
 
 func (m *fair) Choose(v *state.View, n state.NodeID) (Pick, bool) {
-	if m.sinceHeartbeat.round(v, n); m.sinceHeartbeat.reached(m.maxPerHeartbeat, Node, Rack, Off, Rerun, Reduces) {
+	if m.sinceHeartbeat.round(v, n); m.sinceHeartbeat.reached(m.MaxPerHeartbeat, Node, Rack, Off, Rerun, Reduces) {
 		return Pick{}, false
 	}
 	m.know(v)
@@ -135,14 +110,14 @@ func (m *fair) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 // chooseMap returns the waiting map of the job that is nearest to its input on
 // node n, among those that the job may start now.
 func (m *fair) chooseMap(v *state.View, id state.JobID, n state.NodeID) (Pick, bool) {
-	if m.nodeThreshold < 0 || m.rackThreshold < 0 || v.Locations(id) == 0 {
+	if m.NodeThreshold < 0 || m.RackThreshold < 0 || v.Locations(id) == 0 {
 		t, level := v.Nearest(id, n, state.LevelNode, state.LevelOff)
 		return MapPick(id, t, level), true
 	}
 	job := m.levels.Of(id)
 	job.opportunities++
 	offered := job.opportunities
-	thresholds := [2]float64{m.nodeThreshold, m.rackThreshold}
+	thresholds := [2]float64{m.NodeThreshold, m.RackThreshold}
 	if job.level < 2 && float64(job.opportunities) > float64(v.ClusterNodes())*thresholds[job.level] {
 		*job = levelled{level: job.level + 1}
 	}
@@ -171,9 +146,9 @@ func (m *fair) tellPassed(v *state.View, id state.JobID, n state.NodeID) {
 // tell keeps how many offered nodes the job has let pass, this one not counted, since it got
 // the level that it had when it was asked, and the limit for a map at this level.
 func (m *fair) tell(v *state.View, passed int64, allowed uint8, level state.Level) {
-	threshold := m.nodeThreshold
+	threshold := m.NodeThreshold
 	if level == state.LevelOff {
-		threshold = m.rackThreshold
+		threshold = m.RackThreshold
 	}
 	m.Wait(passed, int64(float64(v.ClusterNodes())*threshold), state.LevelNode+state.Level(allowed))
 }
@@ -186,11 +161,11 @@ func (m *fair) know(v *state.View) {
 		m.order.ofQueue = m.queueKey
 	}
 	for q := state.QueueID(len(m.queues)); int(q) < v.Queues(); q++ {
-		weight, ok := m.weights[v.QueueName(q)]
+		weight, ok := m.Weights[v.QueueName(q)]
 		if !ok {
 			weight = 1
 		}
-		m.queues = append(m.queues, fairQueue{weight, m.minShares[v.QueueName(q)]})
+		m.queues = append(m.queues, fairQueue{weight, m.MinShares[v.QueueName(q)]})
 	}
 }
 
@@ -205,7 +180,7 @@ func (m *fair) queueKey(v *state.View, q state.QueueID) queueKey {
 // used converts the resources that a queue or job uses to the number that the
 // fair policy compares: memory, or the dominant share.
 func (m *fair) used(v *state.View, r state.Resource) float64 {
-	if !m.drf {
+	if m.Policy == "fair" {
 		return float64(r.MemoryMB)
 	}
 	larger, _ := (&amounts{total: v.Total()}).shares(r)

@@ -28,8 +28,9 @@ import (
 // and the additional reduce are heddle's. What is learnt is never forgotten.
 type PlacesByCost struct {
 	PlacesReduces
-	costs   string
-	links   map[string]float64 // MB/s by node, as the parameter has it
+	Costs string             `values:"hops,links,learned,slots" text:"of fetching map output: bytes times hops; seconds by the rates of links; hops, corrected by how long reduces took on each node; or 1 to 5 for each node, by that alone"`
+	Links map[string]float64 `unit:"MB/s" min:"1e-6" text:"with costs=links: rate of each node's link, by the node's name; nodes that are not named have the fastest; none: as simulated"`
+
 	network func(from, to state.NodeID) int64
 	jobs    PerJob[shuffling]
 	nodes   []shuffled
@@ -57,22 +58,6 @@ type HearsNetwork interface {
 	Network(bytesPerSec func(from, to state.NodeID) int64)
 }
 
-// CostParams are the parameters that NewPlacesByCost reads besides GroupParams.
-var CostParams = []Param{
-	{
-		Name: "costs", Type: Choice, Default: "hops", Choices: []string{"hops", "links", "learned", "slots"},
-		Doc: "of fetching map output: bytes times hops; seconds by the rates of links; hops, corrected by how long reduces took on each node; " +
-			"or 1 to 5 for each node, by that alone",
-	},
-	{Name: "links", Type: Table, Unit: "MB/s", Min: 1e-6, Doc: "with costs=links: rate of each node's link, by the node's name; nodes " +
-		"that are not named have the fastest; none: as simulated"},
-}
-
-// NewPlacesByCost reads GroupParams and CostParams.
-func NewPlacesByCost(a Args) PlacesByCost {
-	return PlacesByCost{PlacesReduces: NewPlacesReduces(a), costs: a.Text("costs"), links: a.Table("links")}
-}
-
 // UsesMapOutput implements UsesMapOutput.
 func (p *PlacesByCost) UsesMapOutput() {}
 
@@ -89,7 +74,7 @@ func (p *PlacesByCost) SortByCost(v *state.View, id state.JobID, slots []ReduceS
 
 func (p *PlacesByCost) cost(v *state.View, id state.JobID, n state.NodeID) float64 {
 	switch {
-	case p.costs == "links" && (len(p.links) > 0 || p.network != nil):
+	case p.Costs == "links" && (len(p.Links) > 0 || p.network != nil):
 		cost := 0.0
 		for from, bytes := range v.MapOutput(id) {
 			if from := state.NodeID(from); from != n {
@@ -103,22 +88,22 @@ func (p *PlacesByCost) cost(v *state.View, id state.JobID, n state.NodeID) float
 		if int(n) < len(p.nodes) {
 			x = shuffled{x.reduces + p.nodes[n].reduces, x.ns + p.nodes[n].ns, x.hops + p.nodes[n].hops}
 		}
-		if p.costs == "slots" {
+		if p.Costs == "slots" {
 			return min(5, max(1, math.Round(3*x.ns/x.reduces/mean.ns)))
 		}
 		return FetchCost(v, id, n) * x.ns / x.hops
-	case p.costs == "slots":
+	case p.Costs == "slots":
 		return 3 // nothing is known: all nodes are alike
 	}
 	return FetchCost(v, id, n)
 }
 
 // learns reports whether costs are learnt from reduces that have ended.
-func (p *PlacesByCost) learns() bool { return p.costs == "learned" || p.costs == "slots" }
+func (p *PlacesByCost) learns() bool { return p.Costs == "learned" || p.Costs == "slots" }
 
 // secondsPerByte returns how long a byte takes from one node to another.
 func (p *PlacesByCost) secondsPerByte(v *state.View, from, to state.NodeID) float64 {
-	if len(p.links) > 0 {
+	if len(p.Links) > 0 {
 		return 1e-6 / min(p.link(v, from), p.link(v, to))
 	}
 	if rate := p.network(from, to); rate > 0 {
@@ -129,11 +114,11 @@ func (p *PlacesByCost) secondsPerByte(v *state.View, from, to state.NodeID) floa
 
 // link returns the rate of a node's link by the parameter links, in MB/s.
 func (p *PlacesByCost) link(v *state.View, n state.NodeID) float64 {
-	if rate, ok := p.links[v.NodeName(n)]; ok {
+	if rate, ok := p.Links[v.NodeName(n)]; ok {
 		return rate
 	}
 	fastest := 0.0
-	for _, rate := range p.links {
+	for _, rate := range p.Links {
 		fastest = max(fastest, rate)
 	}
 	return fastest

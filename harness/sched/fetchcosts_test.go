@@ -9,7 +9,7 @@ import (
 // TestSlotCosts has costs from 1 to 5 by how long reduces took on a node: 3 is the mean, one reduce
 // of half the mean is thought of everywhere, and without any reduce all nodes are alike.
 func TestSlotCosts(t *testing.T) {
-	p := PlacesByCost{costs: "slots"}
+	p := PlacesByCost{Costs: "slots"}
 	if got := p.cost(nil, 0, 0); got != 3 {
 		t.Errorf("with nothing known a node costs %g, want 3", got)
 	}

@@ -27,8 +27,9 @@ import "heddle/harness/state"
 // has less than the minimum allocation. So does a node here, if the minimum was
 // set by State.SetSmallest, as it is when heddle steers a cluster.
 type fifo struct {
-	offRackPerHeartbeat int
-	sinceHeartbeat      heartbeatCount
+	OffRackPerHeartbeat int `unit:"maps" text:"off-rack ones after which a node gets no more in a heartbeat; 0: no limit; Hadoop 1.2: 1"`
+
+	sinceHeartbeat heartbeatCount
 }
 
 var fifoInfo = Info{
@@ -36,22 +37,15 @@ var fifoInfo = Info{
 	Use:     ForClusters,
 	Summary: "serves jobs in the order they came, with the nearest map, and does not wait",
 	Source:  "Hadoop 3.4 FifoScheduler; Hadoop 1.2 JobQueueTaskScheduler",
-	Params: []Param{
-		{
-			Name: "offRackPerHeartbeat", Type: Int, Default: "0", Unit: "maps",
-			Doc: "off-rack ones after which a node gets no more in a heartbeat; 0: no limit; Hadoop 1.2: 1",
-		},
-	},
-	Build: func(a Args) (Model, error) {
-		return PerNode{&fifo{offRackPerHeartbeat: int(a.Int("offRackPerHeartbeat"))}}, nil
-	},
+	Params:  ParamsOf[fifo](),
+	Build:   func(a Args) (Model, error) { return PerNode{new(ValuesOf[fifo](a))}, nil },
 }
 
 func (m *fifo) Name() string { return "fifo" }
 
 func (m *fifo) Choose(v *state.View, n state.NodeID) (Pick, bool) {
 	m.sinceHeartbeat.round(v, n)
-	enough := m.sinceHeartbeat.reached(m.offRackPerHeartbeat, Off)
+	enough := m.sinceHeartbeat.reached(m.OffRackPerHeartbeat, Off)
 	for jobs := FIFOOrder(v); ; {
 		id, ok := jobs.Next()
 		if !ok {

@@ -34,9 +34,13 @@ import (
 // many maps as there are slots. More maps could not raise the sum, as they
 // would stay unmatched. The cost grows with slots² times the maps looked at.
 type matching struct {
-	weights [4]int64 // weight of a pair of slot and map by locality level, from cache-local to off-rack
-	slots   int
+	Cache int64 `default:"4" unit:"weight" max:"1e6" text:"of a map started at this level"`
+	Node  int64 `default:"3" unit:"weight" max:"1e6" text:"of a map started at this level"`
+	Rack  int64 `default:"2" unit:"weight" max:"1e6" text:"of a map started at this level"`
+	Off   int64 `default:"1" unit:"weight" max:"1e6" text:"of a map started at this level"`
+	Slots int   `default:"64" unit:"slots" min:"1" max:"4096" text:"matched at most per round; cost grows with its square"`
 
+	weights [4]int64       // weight of a pair of slot and map by locality level, from cache-local to off-rack
 	rows    []state.NodeID // for each free slot (row of the cost matrix), its node
 	columns []column
 	cost    []int64 // the matrix of costs of giving a slot (row) a map (column), row by row
@@ -49,23 +53,16 @@ type column struct {
 	place int32 // position, in FIFO order, of the map's job
 }
 
-// weightParam returns a parameter that sets the weight of one locality level
-// in the matching.
-func weightParam(name, def string) Param {
-	return Param{Name: name, Type: Int, Default: def, Unit: "weight", Max: 1e6, Doc: "of a map started at this level"}
-}
-
 var matchingInfo = Info{
 	Name:    "matching",
 	Use:     ForControl,
 	Summary: "fills all free slots at once so that locality is best: the upper bound of a round",
 	Source:  "maximum-weight bipartite matching; Zhang, Li, Zhao, PDCAT 2016 (abstract)",
-	Params: []Param{
-		weightParam("cache", "4"), weightParam("node", "3"), weightParam("rack", "2"), weightParam("off", "1"),
-		{Name: "slots", Type: Int, Default: "64", Unit: "slots", Min: 1, Max: 4096, Doc: "matched at most per round; cost grows with its square"},
-	},
+	Params:  ParamsOf[matching](),
 	Build: func(a Args) (Model, error) {
-		return &matching{weights: [4]int64{a.Int("cache"), a.Int("node"), a.Int("rack"), a.Int("off")}, slots: int(a.Int("slots"))}, nil
+		m := ValuesOf[matching](a)
+		m.weights = [...]int64{m.Cache, m.Node, m.Rack, m.Off}
+		return &m, nil
 	},
 }
 
@@ -94,7 +91,7 @@ func (m *matching) findSlots(v *state.View, free []state.NodeID) {
 	size := leastSize(v)
 	for _, n := range free {
 		most := len(m.rows) + int(v.FreeSlots(n, state.Map))
-		for left := v.Free(n); left.Holds(size) && len(m.rows) < min(m.slots, most); left = left.Sub(size) {
+		for left := v.Free(n); left.Holds(size) && len(m.rows) < min(m.Slots, most); left = left.Sub(size) {
 			if m.rows = append(m.rows, n); size == (state.Resource{}) {
 				break // waiting containers of size 0 take no room, so one slot for the node is enough
 			}

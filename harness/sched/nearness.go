@@ -5,9 +5,9 @@ import "heddle/harness/state"
 // nearness is how jobs wait for nodes near their input in YARN's Capacity scheduler.
 type nearness struct {
 	Reasoning
-	nodeLocalityDelay           int64
-	rackLocalityAdditionalDelay int64
-	rackLocalityFullReset       bool
+	NodeLocalityDelay           int64 `default:"40" unit:"nodes" min:"-1" text:"missed before rack-local maps, at most the nodes that are up; -1: none"`
+	RackLocalityAdditionalDelay int64 `default:"-1" unit:"nodes" min:"-1" text:"missed besides before off-rack maps; -1: by the number of waiting maps and places asked for"`
+	RackLocalityFullReset       bool  `default:"true" text:"a rack-local map starts the count of missed nodes anew"`
 
 	missed PerJob[int64]
 	asked  PerJob[asked]
@@ -55,7 +55,7 @@ func (m *nearness) chooseMap(v *state.View, id state.JobID, n state.NodeID) (Pic
 	if m.Keeps() {
 		m.tell(v, id, passed, level)
 	}
-	if level == state.LevelNode || level == state.LevelRack && m.rackLocalityFullReset {
+	if level == state.LevelNode || level == state.LevelRack && m.RackLocalityFullReset {
 		*missed = 0
 	}
 	return MapPick(id, orSurplus(t), level), true
@@ -72,9 +72,9 @@ func (m *nearness) allowed(v *state.View, id state.JobID, missed int64) (rack, o
 // rack-local and off-rack maps.
 func (m *nearness) limits(v *state.View, id state.JobID) (rack, off int64) {
 	nodes, waiting := int64(v.ClusterNodes()), int64(m.wants(v, id, state.Map))
-	rack = max(0, min(nodes, m.nodeLocalityDelay))
-	if m.rackLocalityAdditionalDelay >= 0 {
-		return rack, max(0, min(nodes, m.nodeLocalityDelay+m.rackLocalityAdditionalDelay))
+	rack = max(0, min(nodes, m.NodeLocalityDelay))
+	if m.RackLocalityAdditionalDelay >= 0 {
+		return rack, max(0, min(nodes, m.NodeLocalityDelay+m.RackLocalityAdditionalDelay))
 	}
 	return rack, offSwitchAfter(nodes, waiting, 1+int64(v.Locations(id)))
 }

@@ -136,12 +136,6 @@ func (p *Param) valid() error {
 	return nil
 }
 
-// skipsParam returns a parameter that sets how many node heartbeats a job lets
-// pass to wait for locality.
-func skipsParam(name, def, doc string) Param {
-	return Param{Name: name, Type: Int, Default: def, Unit: "skips", Min: -1, Doc: doc + "; -1: as many as nodes are up"}
-}
-
 // parse converts text to the parameter's value: int64 (a Duration in
 // nanoseconds), float64, bool, string, map[string]bool or map[string]float64.
 func (p *Param) parse(text string) (any, error) {

@@ -25,17 +25,17 @@ import (
 // Differs. The maps of a job whose splits were not rewritten start only where
 // their input is. Reduces wait for the maps: otherwise they could fill a node
 // that maps are planned on, and then wait there for these maps.
-type planned struct{ seed uint64 }
+type planned struct {
+	Seed uint64 `default:"1" text:"of its random numbers"`
+}
 
 var plannedInfo = Info{
 	Name:    "planned",
 	Use:     ForControl,
 	Summary: "plans each job's maps before it starts, each on a node at random, and starts them nowhere else",
 	Source:  "none: for seeing how exactly a plan is carried out",
-	Params: []Param{
-		{Name: "seed", Type: Int, Default: "1", Doc: "of its random numbers"},
-	},
-	Build: func(a Args) (Model, error) { return &planned{seed: uint64(a.Int("seed"))}, nil },
+	Params:  ParamsOf[planned](),
+	Build:   func(a Args) (Model, error) { return new(ValuesOf[planned](a)), nil },
 }
 
 func (m *planned) Name() string { return "planned" }
@@ -52,7 +52,7 @@ func (m *planned) PlanJob(v *state.View, id state.JobID) (SplitPlan, bool) {
 	if len(up) == 0 {
 		return nil, false
 	}
-	rng := rand.New(rand.NewPCG(m.seed, uint64(id)))
+	rng := rand.New(rand.NewPCG(m.Seed, uint64(id)))
 	plan := make(SplitPlan, v.Tasks(id, state.Map))
 	for i, t := range rng.Perm(len(plan)) {
 		plan[i] = PlannedSplit{Split: state.TaskID(t), Node: up[rng.IntN(len(up))]}

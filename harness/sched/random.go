@@ -22,18 +22,22 @@ import (
 //
 // Differs. The paper draws a slot for each task; here a task is drawn for the
 // node that reports. Over many heartbeats both give the same distribution.
-type random struct{ rng *rand.Rand }
+type random struct {
+	Seed uint64 `default:"1" text:"of its random numbers"`
+
+	rng *rand.Rand
+}
 
 var randomInfo = Info{
 	Name:    "random",
 	Use:     ForControl,
 	Summary: "starts any waiting task anywhere",
 	Source:  "the baseline of Tan, Meng, Zhang, INFOCOM 2013",
-	Params: []Param{
-		{Name: "seed", Type: Int, Default: "1", Doc: "of its random numbers"},
-	},
+	Params:  ParamsOf[random](),
 	Build: func(a Args) (Model, error) {
-		return PerNode{&random{rng: rand.New(rand.NewPCG(uint64(a.Int("seed")), 0))}}, nil
+		m := ValuesOf[random](a)
+		m.rng = rand.New(rand.NewPCG(m.Seed, 0))
+		return PerNode{&m}, nil
 	},
 }
 

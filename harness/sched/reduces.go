@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math/rand/v2"
 	"slices"
+	"time"
 
 	"heddle/harness/state"
 )
@@ -18,11 +19,12 @@ import (
 // placed as there are slots. Once a job's groups were cancelled three times, its
 // reduces are placed one by one.
 type PlacesReduces struct {
-	groups       bool
-	groupLimitMs int64
-	slots        []ReduceSlot
-	bySize       []state.TaskID
-	cancelled    PerJob[int32] // by job: how many members of groups were cancelled
+	Groups     bool          `text:"place all waiting reduces of a job together, all or none"`
+	GroupLimit time.Duration `default:"30s" text:"with groups: time within which all must have their containers"`
+
+	slots     []ReduceSlot
+	bySize    []state.TaskID
+	cancelled PerJob[int32] // by job: how many members of groups were cancelled
 }
 
 // ReduceSlot is room for one reduce on a node.
@@ -32,19 +34,8 @@ type ReduceSlot struct {
 	Cost float64 // what it costs to fetch the map output to here; only the order counts
 }
 
-// GroupParams are the parameters that NewPlacesReduces reads.
-var GroupParams = []Param{
-	{Name: "groups", Type: Bool, Default: "false", Doc: "place all waiting reduces of a job together, all or none"},
-	{Name: "groupLimit", Type: Duration, Default: "30s", Doc: "with groups: time within which all must have their containers"},
-}
-
-// NewPlacesReduces reads GroupParams.
-func NewPlacesReduces(a Args) PlacesReduces {
-	return PlacesReduces{groups: a.Bool("groups"), groupLimitMs: a.Int("groupLimit") / 1e6}
-}
-
 // GroupLimitMs returns how long a group may take to get all its containers.
-func (p *PlacesReduces) GroupLimitMs() int64 { return p.groupLimitMs }
+func (p *PlacesReduces) GroupLimitMs() int64 { return p.GroupLimit.Milliseconds() }
 
 // Observe counts the members of groups that are cancelled.
 func (p *PlacesReduces) Observe(_ *state.View, e Event) {
@@ -62,7 +53,7 @@ func (p *PlacesReduces) Next(v *state.View, free []state.NodeID) (id state.JobID
 		switch {
 		case len(p.slots) == 0:
 			continue
-		case !p.groups || *p.cancelled.Of(id) >= 3*v.Tasks(id, state.Reduce):
+		case !p.Groups || *p.cancelled.Of(id) >= 3*v.Tasks(id, state.Reduce):
 			return id, p.slots, 1
 		case len(p.slots) < reduces && anyRuns(v):
 			return state.None, nil, 0
@@ -165,7 +156,9 @@ func (p *PlacesReduces) ShareOf(v *state.View, id state.JobID, n int) (sum float
 // Differs. The paper places a job's reduces when the job arrives; here they are
 // placed when its ApplicationMaster asks for them.
 type reduceRandom struct {
+	Seed uint64 `default:"1" text:"of its random numbers"`
 	PlacesReduces
+
 	rng *rand.Rand
 }
 
@@ -174,9 +167,11 @@ var reduceRandomInfo = Info{
 	Use:     ForReduces,
 	Summary: "places reduces on free slots at random; as reduces: beside a model for maps, or with fifo",
 	Source:  "the baseline of Tan, Meng, Zhang, INFOCOM 2013",
-	Params:  append([]Param{{Name: "seed", Type: Int, Default: "1", Doc: "of its random numbers"}}, GroupParams...),
+	Params:  ParamsOf[reduceRandom](),
 	Build: func(a Args) (Model, error) {
-		return WithFIFOMaps(&reduceRandom{NewPlacesReduces(a), rand.New(rand.NewPCG(uint64(a.Int("seed")), 0))}), nil
+		m := ValuesOf[reduceRandom](a)
+		m.rng = rand.New(rand.NewPCG(m.Seed, 0))
+		return WithFIFOMaps(&m), nil
 	},
 }
 
@@ -223,10 +218,8 @@ var reduceGreedyInfo = Info{
 	Use:     ForReduces,
 	Summary: "places reduces where map output is nearest; as reduces: beside a model for maps, or with fifo",
 	Source:  "the baseline Greedy of Tan, Meng, Zhang, INFOCOM 2013",
-	Params:  slices.Concat(GroupParams, CostParams),
-	Build: func(a Args) (Model, error) {
-		return WithFIFOMaps(&reduceGreedy{NewPlacesByCost(a)}), nil
-	},
+	Params:  ParamsOf[reduceGreedy](),
+	Build:   func(a Args) (Model, error) { return WithFIFOMaps(new(ValuesOf[reduceGreedy](a))), nil },
 }
 
 func (m *reduceGreedy) Name() string { return "reduce-greedy" }

@@ -128,8 +128,8 @@ func QueuesOf(m Model) *queues.File {
 
 func newTree(f *queues.File, label string) *tree {
 	m := &tree{file: f, label: label, all: make([]*branch, len(f.Shares(state.Resource{}, label))), chosen: map[uint64]int64{}}
-	m.nodeLocalityDelay, m.rackLocalityAdditionalDelay = f.NodeLocalityDelay, f.RackLocalityAdditionalDelay
-	m.rackLocalityFullReset, m.dominant = f.RackLocalityFullReset, f.Dominant
+	m.NodeLocalityDelay, m.RackLocalityAdditionalDelay = f.NodeLocalityDelay, f.RackLocalityAdditionalDelay
+	m.RackLocalityFullReset, m.dominant = f.RackLocalityFullReset, f.Dominant
 	var plant func(q *queues.Queue, parent *branch) *branch
 	plant = func(q *queues.Queue, parent *branch) *branch {
 		b := &branch{Queue: q, parent: parent}

@@ -53,11 +53,12 @@ type job struct {
 	deferred, dearer bool
 }
 
-var params = slices.Concat(
-	[]sched.Param{{Name: "groups", Type: sched.Bool, Default: "true", Doc: sched.GroupParams[0].Doc}},
-	sched.GroupParams[1:],
-	sched.CostParams,
-)
+// params are those of placing by cost, where a job's reduces are a group unless the user has it otherwise.
+var params = func() []sched.Param {
+	list := sched.ParamsOf[sched.PlacesByCost]()
+	list[slices.IndexFunc(list, func(p sched.Param) bool { return p.Name == "groups" })].Default = "true"
+	return list
+}()
 
 // control are the parameters of rhc.
 type control struct {
@@ -105,7 +106,7 @@ var OptimalInfo = sched.Info{
 }
 
 func newPlacer(name string, rule policy.Policy, a sched.Args) sched.Model {
-	return sched.WithFIFOMaps(&placer{PlacesByCost: sched.NewPlacesByCost(a), name: name, rule: rule})
+	return sched.WithFIFOMaps(&placer{PlacesByCost: sched.ValuesOf[sched.PlacesByCost](a), name: name, rule: rule})
 }
 
 // megabyte is the unit of a law's data, in bytes.
