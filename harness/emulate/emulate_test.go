@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"heddle/collectors/yarn"
 	"heddle/harness/config"
 	"heddle/harness/emulate"
+	"heddle/harness/internal/poll"
 	"heddle/harness/internal/units"
 	"heddle/harness/lab"
 	"heddle/traces"
@@ -129,11 +131,18 @@ func TestNodeVanishes(t *testing.T) {
 	d.Machines.NodeExpiry = units.Duration(12 * time.Second)
 	c := start(t, d)
 	gone := c.Nodes[1].Host
-	time.AfterFunc(6*time.Second, func() {
-		if err := c.SetDown(gone, true); err != nil {
+	go func() { // a while after its first task, however long that takes
+		err := poll.Until(t.Context(), 50*time.Millisecond, func() (bool, error) {
+			nodes, err := c.RM.Nodes(t.Context())
+			return slices.ContainsFunc(nodes, func(n yarnclient.Node) bool { return n.Host == gone && n.UsedMB > 0 }), err
+		})
+		if err == nil {
+			err = poll.Wait(t.Context(), 5*time.Second)
+		}
+		if err := errors.Join(err, c.SetDown(gone, true)); err != nil {
 			t.Error(err)
 		}
-	})
+	}()
 	if _, err := c.Run(t.Context(), jobOf(c, 8, 1, 4*time.Second)); err != nil {
 		t.Fatal(err)
 	}
