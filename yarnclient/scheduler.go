@@ -118,12 +118,12 @@ func (s *Scheduler) add(w wireQueue, above Queue) {
 	}
 }
 
-// UsedMB returns the memory that the queues count as used by containers under a node label.
+// UsedMB returns the memory that the queues count as used under a node label, with what is reserved.
 func (s *Scheduler) UsedMB(label string) (sum int64) {
 	for i := range s.Queues {
 		for _, use := range s.Queues[i].Used {
 			if s.Queues[i].Leaf && use.Partition == label {
-				sum += use.MemoryMB - use.ReservedMB
+				sum += use.MemoryMB
 			}
 		}
 	}

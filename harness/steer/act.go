@@ -358,6 +358,7 @@ func (j *job) inVain(k state.Kind) {
 			c.failed("ask what is used under label "+label, err)
 			return
 		}
+		used -= j.reservedMB[k] // on a full node; what was reserved on one that has lost the label is reserved for ever, for no job
 		for _, x := range j.live {
 			if x.node.label == label {
 				used -= int64(j.size[x.kind].MemoryMB)

@@ -28,8 +28,9 @@ type job struct {
 	ready   bool   // whether the model was trained for the job, if it learns
 	ended   bool
 
-	vain        int   // nodes in a row that got no container of the job in time; see inVain
-	goneMB      int64 // memory that the ResourceManager last counted under the job's label, and no container uses
+	vain        int      // nodes in a row that got no container of the job in time; see inVain
+	reservedMB  [2]int64 // memory reserved for the job under its labels for maps and reduces, as last told
+	goneMB      int64    // memory that the ResourceManager last counted under the job's label, and no container uses
 	usedAskedAt time.Time
 	strange     bool             // whether it was told that the job asks for containers under other labels
 	shortest    [2]time.Duration // shortest time that a container ran, by kind of task; 0: no container has ended

@@ -98,8 +98,10 @@ func (j *job) tellStrange(use []yarnclient.PartitionUse) {
 // countAsked counts the containers that the job waits for, by kind of task: each has a label of its own.
 func (j *job) countAsked(use []yarnclient.PartitionUse) (pending [2]int32) {
 	for k := range pending {
+		j.reservedMB[k] = 0
 		for _, u := range use {
 			if size := int64(j.size[k].MemoryMB); u.Partition == j.sub.label(state.Kind(k)) && size > 0 {
+				j.reservedMB[k] += u.ReservedMB
 				pending[k] += int32(min(max(0, u.PendingMB+size/2)/size, 1<<20))
 			}
 		}

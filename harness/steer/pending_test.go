@@ -116,3 +116,20 @@ func TestAbsurdSizes(t *testing.T) {
 		}
 	}
 }
+
+// TestReserved: memory that is reserved for a job's container comes free; what is reserved for no job is lost.
+func TestReserved(t *testing.T) {
+	c, _, j := oneJob(t, 1)
+	for _, x := range []struct{ reservedMB, lostMB int64 }{{512, 0}, {0, 512}} {
+		j.sawPending([]yarnclient.PartitionUse{{Partition: "m00", PendingMB: 512, ReservedMB: x.reservedMB}}, c.now)
+		for range 2 {
+			j.vain, j.usedAskedAt = 2, time.Time{}
+			c.out = nil
+			j.inVain(state.Map)
+			c.observed(Observation{Answers: asked(t, c, AskUsed), Sent: c.now, Received: c.now, Answer: int64(512)})
+		}
+		if got := c.lost["m00"]; got != x.lostMB {
+			t.Errorf("of 512 MB used, %d are reserved for the job: the label lacks %d MB, want %d", x.reservedMB, got, x.lostMB)
+		}
+	}
+}
