@@ -137,7 +137,7 @@ func (op *opening) check() {
 		case info.State != "RUNNING":
 			n.lost(info.State)
 		case info.UsedMB+want > most && c.now.Sub(op.since) < c.grantWait.times(roomFor):
-			op.checkIn(c.checkAgain())
+			op.checkAgain()
 		case info.UsedMB+want > most:
 			op.park(fmt.Sprintf("no room on the node: %d of its %d MB are in use", info.UsedMB, most))
 		case info.AvailMB >= want+lost && info.AvailMB < want+lost+size:
@@ -154,12 +154,13 @@ func (op *opening) check() {
 // being set. sent is when the node was asked for.
 func (op *opening) resize(memoryMB int64, sent time.Time) {
 	c := op.job.core
+	_, sized := c.checked()
 	switch {
 	case op.size == memoryMB && c.now.Sub(op.sizedAt) < sizeTakes<<op.resized:
 		op.checkIn(max(2*time.Millisecond, c.now.Sub(sent)))
 		return
-	case op.size == 0 && c.sizing() >= mostSizing:
-		op.checkIn(c.checkAgain())
+	case op.size == 0 && sized >= mostSizing:
+		op.checkAgain()
 		return
 	case op.size == 0: // the node has room: from now on op.since tells how long steering waits for the new memory size
 		op.since = c.now
@@ -178,26 +179,23 @@ const (
 	mostSizing = 16
 )
 
-// sizing counts the nodes whose size is set and not applied yet.
-func (c *Core) sizing() (n int) {
-	for _, x := range c.nodes {
-		if op := x.active; op != nil && op.stage == checking && op.size != 0 {
-			n++
+// checked counts the nodes that are checked, and those among them whose size is set and not applied yet.
+func (c *Core) checked() (all, sized int) {
+	for _, n := range c.nodes {
+		if op := n.active; op != nil && op.stage == checking {
+			if all++; op.size != 0 {
+				sized++
+			}
 		}
 	}
-	return n
+	return all, sized
 }
 
-// checkAgain is after what time a node without room is looked at again: 20 ms, or more where others are too,
-// so that the ResourceManager is asked for 400 nodes a second at most.
-func (c *Core) checkAgain() time.Duration {
-	n := 0
-	for _, x := range c.nodes {
-		if x.active != nil && x.active.stage == checking {
-			n++
-		}
-	}
-	return max(20*time.Millisecond, time.Duration(n)*2500*time.Microsecond)
+// checkAgain looks at a node without room again after 20 ms, or later where others are looked at too, so that the
+// ResourceManager is asked for 400 nodes a second at most.
+func (op *opening) checkAgain() {
+	all, _ := op.job.core.checked()
+	op.checkIn(max(20*time.Millisecond, time.Duration(all)*2500*time.Microsecond))
 }
 
 func (op *opening) checkIn(d time.Duration) {
@@ -358,7 +356,7 @@ func (j *job) inVain(k state.Kind) {
 			c.failed("ask what is used under label "+label, err)
 			return
 		}
-		used -= j.reservedMB[k] // on a full node; what was reserved on one that has lost the label is reserved for ever, for no job
+		used -= j.reservedMB[k] // the job's own reservation ends; one on a node that has lost the label since is no job's, and stays
 		for _, x := range j.live {
 			if x.node.label == label {
 				used -= int64(j.size[x.kind].MemoryMB)

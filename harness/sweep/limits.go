@@ -31,10 +31,8 @@ type Held struct {
 	Refused int              `json:"refused,omitempty"` // jobs that YARN refused, for which it is missed
 
 	limit *config.Limit
+	alone bool // the interval is over seeds, since days or blocks of time give none: other days may differ more
 }
-
-// alone is said of an interval over seeds where days or blocks of time give none: other days may differ more.
-const alone = " alone"
 
 // keep has the figures of a replay keep what its sweep asks for, and says how it stands to the thresholds.
 func (p *Plan) keep(o *replay.Outcome) (list []results.Held, err error) {
@@ -76,7 +74,7 @@ func newHeld(l *config.Limit, k int, list []*results.Trial) Held {
 	if h.Over != "" {
 		e.Lo, e.Hi = stats.Mean(at[1]).Value, stats.Mean(at[2]).Value
 	} else {
-		h.Over = printable.Count(e.N, "seed") + alone
+		h.alone, h.Over = true, printable.Count(e.N, "seed")+" alone"
 	}
 	h.Value, h.CI95 = compare.Number(e.Value), compare.Interval{e.Lo, e.Hi}
 	if h.Verdict = compare.Judge(l.Below, l.Limit, h.Value, h.CI95); h.Refused > 0 {
@@ -130,7 +128,7 @@ func (g *grid) limits(best *Best) string {
 	without := ""
 	for t := range g.p.Traces {
 		for _, h := range g.held[[2]int{t, at}] {
-			if strings.HasSuffix(h.Over, alone) {
+			if h.alone {
 				without = " Seeds alone: days or blocks of time give no interval."
 			}
 			text += fmt.Sprintf("; %s: %s", h.Threshold, h.cell())
