@@ -230,9 +230,10 @@ func TestPickers(t *testing.T) {
 	}
 }
 
-// hash sums up the pixels of a canvas.
+// hash sums up the pixels of a canvas, once nothing waits to be drawn.
 func (b *tab) hash(canvas string) float64 {
 	b.Helper()
+	b.Until("!" + app + ".drawing")
 	return b.Number(fmt.Sprintf("(() => { const c = document.querySelector(%q); return c.getContext('2d').getImageData(0, 0, c.width, c.height).data.reduce((h, x) => (h * 31 + x) %% 1000003, 7); })()", canvas))
 }
 
@@ -251,7 +252,6 @@ func TestReplayShowsWhatWasRecorded(t *testing.T) {
 	}
 	without := b.hash(".lanes-plot canvas")
 	b.press("Ghost of recorded")
-	b.Until("!" + app + ".drawing")
 	if b.hash(".lanes-plot canvas") == without {
 		t.Error("no ghosts are drawn")
 	}
