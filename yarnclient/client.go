@@ -96,16 +96,13 @@ func newClient(service string, o Options) (*client, error) {
 	}
 	c := &client{
 		service: service, addresses: addresses, current: new(atomic.Pointer[string]),
-		timeout: o.Timeout, retries: o.Retries, proves: o.Authenticate != nil,
+		timeout: o.Timeout, retries: cmp.Or(o.Retries, 2), proves: o.Authenticate != nil,
 	}
 	if len(addresses) == 1 {
 		c.current.Store(&addresses[0])
 	}
 	if c.timeout <= 0 {
 		c.timeout = 10 * time.Second
-	}
-	if c.retries == 0 {
-		c.retries = 2
 	}
 	if o.User != "" {
 		c.user = "user.name=" + url.QueryEscape(o.User)
@@ -207,12 +204,7 @@ type request struct {
 	proxied  bool     // whether the call goes through the ResourceManager's proxy, whose redirects are not followed
 }
 
-func (r *request) verb() string {
-	if r.method == "" {
-		return http.MethodGet
-	}
-	return r.method
-}
+func (r *request) verb() string { return cmp.Or(r.method, http.MethodGet) }
 
 // answer is an HTTP answer with a status below 400.
 type answer struct {
@@ -253,11 +245,7 @@ func (c *client) exchange(ctx context.Context, base string, r request) (answer, 
 	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, fmt.Errorf("no answer within %v", c.timeout))
 	defer cancel()
 	req := c.rest.R().SetContext(ctx)
-	accept := r.accept
-	if accept == "" {
-		accept = asJSON
-	}
-	req.Header["Accept"] = []string{accept}
+	req.Header["Accept"] = []string{cmp.Or(r.accept, asJSON)}
 	if r.limit > 0 {
 		req.SetResponseBodyLimit(r.limit)
 	}

@@ -139,13 +139,7 @@ func (s scanner) structure(v reflect.Value) error {
 			return s.SkipValue()
 		})
 	case '[':
-		n := 0
-		return s.array(func() error {
-			if n++; n > 1 {
-				return s.errorf("several values of %s; want one", v.Type().Name())
-			}
-			return s.structure(v)
-		})
+		return s.single(" of "+v.Type().Name(), func() error { return s.structure(v) })
 	}
 	return s.empty("object")
 }
@@ -181,11 +175,28 @@ func (s scanner) list(v reflect.Value) error {
 	if s.PeekKind() != '[' {
 		return s.element(v)
 	}
+	return s.flat(func() error { return s.element(v) })
+}
+
+// flat reads a list that has no list in it.
+func (s scanner) flat(each func() error) error {
 	return s.array(func() error {
 		if s.PeekKind() == '[' {
 			return s.errorf("a list in a list")
 		}
-		return s.element(v)
+		return each()
+	})
+}
+
+// single reads a list with one element at most, as Hadoop may write a single value. The
+// text what follows "several values" in the error of a longer one.
+func (s scanner) single(what string, read func() error) error {
+	n := 0
+	return s.flat(func() error {
+		if n++; n > 1 {
+			return s.errorf("several values%s; want one", what)
+		}
+		return read()
 	})
 }
 
@@ -205,37 +216,12 @@ func (s scanner) element(v reflect.Value) error {
 	return s.value(last)
 }
 
-// nothing is a function that reports whether the next JSON value is empty:
-// null, {} or a string of spaces. Indented XML gives such strings.
-func (s scanner) nothing() bool {
-	rest := s.rest()
-	switch {
-	case bytes.HasPrefix(rest, []byte("null")), bytes.HasPrefix(rest, []byte("{}")):
-		return true
-	case bytes.HasPrefix(rest, []byte{'"'}):
-		return blank(rest)
-	}
-	return false
-}
+// blank matches the JSON values that count as empty: null, {} and a string of
+// white space. Indented XML gives such strings.
+var blank = regexp.MustCompile(`^(null|\{\}|"( |\\[ntr])*")`)
 
-// blank reports whether a quoted JSON string has only white space, so that it
-// counts as an empty value.
-func blank(text []byte) bool {
-	for i := 1; i < len(text); i++ {
-		switch text[i] {
-		case '"':
-			return true
-		case ' ':
-		case '\\':
-			if i++; i < len(text) && !bytes.ContainsRune([]byte("ntr"), rune(text[i])) {
-				return false
-			}
-		default:
-			return false
-		}
-	}
-	return false
-}
+// nothing is a function that reports whether the next JSON value is empty.
+func (s scanner) nothing() bool { return blank.Match(s.rest()) }
 
 func (s scanner) empty(want string) error {
 	if s.nothing() {
@@ -251,17 +237,8 @@ func (s scanner) scalar(v reflect.Value) error {
 			return s.SkipValue()
 		}
 		return s.errorf("%s expected, found an object", v.Kind())
-	case '[': // Hadoop may write a single value as a list with one element
-		n := 0
-		return s.array(func() error {
-			if n++; n > 1 {
-				return s.errorf("several values; want one")
-			}
-			if s.PeekKind() == '[' {
-				return s.errorf("a list in a list")
-			}
-			return s.scalar(v)
-		})
+	case '[':
+		return s.single("", func() error { return s.scalar(v) })
 	}
 	value, err := s.ReadValue()
 	if err != nil || string(value) == "null" {

@@ -137,17 +137,17 @@ func refusal(status int, body []byte, location, service string) (next string, ca
 	text := firstWords(body)
 	switch {
 	case denied:
-		return next, withKind(textError(text, "not allowed"), kinds...)
+		return next, withKind(errors.New(cmp.Or(text, "not allowed")), kinds...)
 	case isHTML(body), strings.Contains(text, "IPC port"), strings.Contains(text, "HTTPS server"):
 		kinds = append([]error{ErrNotRest}, kinds...)
 		return notRestAdvice(service), withKind(fmt.Errorf("not a REST answer but %q", text), kinds...)
 	case status == http.StatusServiceUnavailable, status == http.StatusBadGateway, status == http.StatusGatewayTimeout:
-		return "try again later", withKind(textError(text, "not available now"), ErrUnavailable)
+		return "try again later", withKind(errors.New(cmp.Or(text, "not available now")), ErrUnavailable)
 	case status >= 300 && status < 400:
 		cause = fmt.Errorf("redirected to %s", target(location))
 		return notRestAdvice(service) + " A gateway that asks for a login is not", withKind(cause, ErrNotRest)
 	}
-	return next, withKind(&RemoteError{Status: status, Message: textError(text, http.StatusText(status)).Error()}, kinds...)
+	return next, withKind(&RemoteError{Status: status, Message: cmp.Or(text, http.StatusText(status))}, kinds...)
 }
 
 // proof is what proves who the user is, in the headers of a request.
@@ -178,13 +178,6 @@ func target(location string) string {
 
 func notRestAdvice(service string) string {
 	return "is this the " + service + "'s web address?"
-}
-
-func textError(text, otherwise string) error {
-	if text == "" {
-		text = otherwise
-	}
-	return errors.New(text)
 }
 
 // parseRemote decodes Hadoop's RemoteException from the body of an answer. It

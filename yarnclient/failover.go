@@ -166,12 +166,10 @@ func backoff(attempt int) time.Duration {
 }
 
 func wait(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-t.C:
+	case <-time.After(d):
 		return nil
 	}
 }

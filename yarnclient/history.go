@@ -2,7 +2,6 @@ package yarnclient
 
 import (
 	"context"
-	"errors"
 	"net/url"
 )
 
@@ -31,13 +30,7 @@ type HistoryInfo struct {
 func (h *History) Info(ctx context.Context) (HistoryInfo, error) {
 	var info HistoryInfo
 	r := request{path: "/ws/v1/history/info", limit: smallBytes}
-	a, err := h.c.do(ctx, r)
-	if err == nil {
-		err = h.c.understood(r, a, &info, "historyInfo")
-	}
-	if err == nil && info.HadoopVersion == "" {
-		err = h.c.errorOf(a.base, r, a.status, withKind(errors.New("the answer has no hadoopVersion"), ErrBadAnswer), notRestAdvice(h.c.service))
-	}
+	err := h.c.one(ctx, h.c.do, r, &info, "historyInfo", "hadoopVersion", &info.HadoopVersion)
 	return info, err
 }
 

@@ -1,6 +1,7 @@
 package yarnclient
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -125,12 +126,8 @@ func (c *client) one(ctx context.Context, do func(context.Context, request) (ans
 func (rm *RM) Active(ctx context.Context) (ClusterInfo, error) {
 	info, err := rm.Info(ctx)
 	if err == nil && info.HAState != HAActive {
-		base := rm.Address()
-		if base == "" {
-			base = rm.c.addresses[0]
-		}
 		cause := withKind(fmt.Errorf("the ResourceManager is %s", firstWords([]byte(info.HAState))), ErrStandby)
-		err = rm.c.errorOf(base, request{path: "/ws/v1/cluster/info"}, 0, cause,
+		err = rm.c.errorOf(cmp.Or(rm.Address(), rm.c.addresses[0]), request{path: "/ws/v1/cluster/info"}, 0, cause,
 			"list all ResourceManagers in the cluster file, or try again when one is active")
 	}
 	return info, err
