@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
-	"google.golang.org/protobuf/proto"
 
 	"heddle/collectors/hdfs/internal/hdfspb"
 	"heddle/collectors/hdfs/ipc"
@@ -73,14 +72,13 @@ const maxLibraryBytes = 2 * maxMessages
 func (l *libraryCalls) answer() ([]byte, error) {
 	const lengthBytes = 4
 	var theirs hdfspb.RequestHeader
-	head, n := protowire.ConsumeBytes(l.call[min(lengthBytes, len(l.call)):])
-	if n < 0 || proto.Unmarshal(head, &theirs) != nil {
+	request, err := ipc.Next(l.call[min(lengthBytes, len(l.call)):], &theirs) // request is the method and its parameter
+	if err != nil {
 		return nil, errors.New("hdfs: the library colinmarc/hdfs calls the NameNode in a new way")
 	}
-	request := l.call[lengthBytes+n:] // what follows the header: the method and its parameter
 	id := l.c.nextCallID()
 	var r ipc.Reply
-	err := l.c.repeated(l.ctx, func(retry int32) error {
+	err = l.c.repeated(l.ctx, func(retry int32) error {
 		r = ipc.Reply{}
 		return l.c.attempt(l.ctx, func(ctx context.Context, cn *ipc.Conn) error {
 			frame, err := ipc.AppendFrame(nil, ipc.RequestHeader(id, retry, l.c.clientID[:]))
@@ -113,14 +111,9 @@ func (l *libraryCalls) answer() ([]byte, error) {
 // believed returns the answer to a request as the library is to believe it: that DataNodes
 // encrypt nothing, where this package does that for it (proven.go).
 func (l *libraryCalls) believed(request, body []byte) []byte {
-	const name = 1
+	var m hdfspb.MethodHeader
 	k := l.c.options.Kerberos
-	if k == nil || k.Protection == "" {
-		return body
-	}
-	header, _ := protowire.ConsumeBytes(request)
-	method, _, err := field(header, name, protowire.BytesType)
-	if err != nil || string(method) != "getServerDefaults" {
+	if _, err := ipc.Next(request, &m); err != nil || k == nil || k.Protection == "" || m.GetMethodName() != "getServerDefaults" {
 		return body
 	}
 	const defaults, encryptDataTransfer = 1, 6

@@ -36,18 +36,6 @@ func (c *Client) do(ctx context.Context, method string, req proto.Message, what 
 	return nil
 }
 
-// callBody makes a call as call does, and returns the answer as it came.
-func (c *Client) callBody(ctx context.Context, method string, req proto.Message) (body []byte, err error) {
-	id := c.nextCallID()
-	err = c.repeated(ctx, func(retry int32) error {
-		return c.attempt(ctx, func(ctx context.Context, cn *ipc.Conn) error {
-			body, err = c.answer(ctx, cn, id, retry, method, req)
-			return err
-		})
-	})
-	return body, err
-}
-
 // repeated calls try with 0, 1, 2 and so on, until it succeeds, fails for good,
 // or RetryFor has passed.
 func (c *Client) repeated(ctx context.Context, try func(attempt int32) error) error {
@@ -126,18 +114,6 @@ func unreached(err error) error {
 // roundTrip makes one RPC call on one connection to a NameNode, without
 // repeating it, and decodes the answer.
 func (c *Client) roundTrip(ctx context.Context, cn *ipc.Conn, id, retry int32, method string, req, resp proto.Message) error {
-	body, err := c.answer(ctx, cn, id, retry, method, req)
-	if err != nil {
-		return err
-	}
-	if err := unmarshal(body, resp); err != nil {
-		return fmt.Errorf("NameNode %s: answer to %s not understood: %w", cn.Address, method, err)
-	}
-	return nil
-}
-
-// answer makes one RPC call on one connection and returns the message of the answer.
-func (c *Client) answer(ctx context.Context, cn *ipc.Conn, id, retry int32, method string, req proto.Message) ([]byte, error) {
 	frame, err := ipc.AppendFrame(nil,
 		ipc.RequestHeader(id, retry, c.clientID[:]),
 		&hdfspb.MethodHeader{
@@ -146,10 +122,16 @@ func (c *Client) answer(ctx context.Context, cn *ipc.Conn, id, retry int32, meth
 			ProtocolVersion: proto.Uint64(1),
 		}, req)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	r, err := c.exchange(ctx, cn, id, frame)
-	return r.Body, err
+	if err != nil {
+		return err
+	}
+	if err := unmarshal(r.Body, resp); err != nil {
+		return fmt.Errorf("NameNode %s: answer to %s not understood: %w", cn.Address, method, err)
+	}
+	return nil
 }
 
 // exchange sends the frame of call id on one connection and returns the NameNode's

@@ -13,6 +13,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"heddle/collectors/hdfs/internal/hdfspb"
 	"heddle/collectors/hdfs/ipc"
 )
 
@@ -48,7 +49,7 @@ func (c *Client) dialDataNode(ctx context.Context, network, address string) (net
 		return nil, err
 	}
 	nc = endWith(ctx, nc)
-	d := &dataNodeConn{limitedConn: limitedConn{Conn: nc}, address: address, r: bufio.NewReaderSize(nc, 64<<10)}
+	d := &dataNodeConn{Conn: nc, address: address, r: bufio.NewReaderSize(nc, 64<<10)}
 	if k := c.options.Kerberos; k != nil && k.Protection != "" {
 		d.prove = func(op byte, request []byte) (net.Conn, error) {
 			secret, err := c.secret(ctx, op, request)
@@ -65,25 +66,14 @@ func (c *Client) dialDataNode(ctx context.Context, network, address string) (net
 	return d, nil
 }
 
-// limitedConn is a connection that knows whether the library colinmarc/hdfs limits its
-// time.
-type limitedConn struct {
-	net.Conn
-	deadline atomic.Bool // whether the library has set a deadline of its own
-}
-
-func (c *limitedConn) SetDeadline(t time.Time) error {
-	c.deadline.Store(!t.IsZero())
-	return c.Conn.SetDeadline(t)
-}
-
 // dataNodeConn is a connection to a DataNode that checks the lengths of
 // messages and data packets before it passes them on. A DataNode answers a
 // request to read a block by one message and then data packets, and any other
 // request by messages only.
 type dataNodeConn struct {
-	limitedConn
-	address string
+	net.Conn
+	address  string
+	deadline atomic.Bool // whether the library has set a deadline of its own
 	// prove proves to the DataNode who the user is, by the token in a request, and returns
 	// the connection for the request and what follows. It is nil where nobody asks for it.
 	prove func(op byte, request []byte) (net.Conn, error)
@@ -98,6 +88,11 @@ type dataNodeConn struct {
 	// The field at is the offset in the block of the next data packet. The field
 	// end is the offset just after the last requested byte. Both are in bytes.
 	at, end int64
+}
+
+func (d *dataNodeConn) SetDeadline(t time.Time) error {
+	d.deadline.Store(!t.IsZero())
+	return d.Conn.SetDeadline(t)
 }
 
 func (d *dataNodeConn) Write(b []byte) (int, error) {
@@ -144,23 +139,14 @@ func (d *dataNodeConn) proveFor(request []byte) error {
 // request is the encoded message OpReadBlockProto, with the message's length
 // before it.
 func (d *dataNodeConn) asked(request []byte) error {
-	const offset, length = 2, 3
 	if d.op != readBlock {
 		return nil
 	}
-	message, n := protowire.ConsumeBytes(request)
-	if n < 0 {
-		return fmt.Errorf("request to read a block: %w", protowire.ParseError(n))
-	}
-	_, from, err := field(message, offset, protowire.VarintType)
-	if err != nil {
+	var r hdfspb.BlockRequest
+	if _, err := ipc.Next(request, &r); err != nil {
 		return fmt.Errorf("request to read a block: %w", err)
 	}
-	_, count, err := field(message, length, protowire.VarintType)
-	if err != nil {
-		return fmt.Errorf("request to read a block: %w", err)
-	}
-	d.end = int64(from + count)
+	d.end = int64(r.Offset + r.Length)
 	return nil
 }
 
@@ -228,24 +214,19 @@ func readMessage(r *bufio.Reader) (raw, message []byte, err error) {
 // answer to a request to read a block.
 func (d *dataNodeConn) checksums(response []byte) error {
 	const info, checksum, chunkOffset, kind, bytesPerChecksum, none = 4, 1, 2, 1, 2, 0
-	about, _, err := field(response, info, protowire.BytesType)
+	var err error
+	part := func(message []byte, number protowire.Number, kind protowire.Type) (content []byte, value uint64) {
+		if err == nil {
+			content, value, err = field(message, number, kind)
+		}
+		return content, value
+	}
+	about, _ := part(response, info, protowire.BytesType)
+	sum, _ := part(about, checksum, protowire.BytesType)
+	_, offset := part(about, chunkOffset, protowire.VarintType)
+	_, chunk := part(sum, bytesPerChecksum, protowire.VarintType)
+	_, by := part(sum, kind, protowire.VarintType)
 	if err != nil || about == nil { // the DataNode refused the request, so its answer does not describe checksums
-		return err
-	}
-	sum, _, err := field(about, checksum, protowire.BytesType)
-	if err != nil {
-		return err
-	}
-	_, offset, err := field(about, chunkOffset, protowire.VarintType)
-	if err != nil {
-		return err
-	}
-	_, chunk, err := field(sum, bytesPerChecksum, protowire.VarintType)
-	if err != nil {
-		return err
-	}
-	_, by, err := field(sum, kind, protowire.VarintType)
-	if err != nil {
 		return err
 	}
 	if chunk < 1 || chunk > maxPacketBytes || int64(offset) < 0 {

@@ -2,6 +2,7 @@ package hdfs
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/rc4" //nolint:gosec // the protocol's
@@ -14,6 +15,7 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
 
 	"heddle/collectors/hdfs/internal/hdfspb"
 	"heddle/collectors/hdfs/ipc"
@@ -60,31 +62,22 @@ var qops = map[string]byte{"auth": unprotected, "auth-int": signed, "auth-conf":
 
 // secretOf returns the secret of the token in a request to a DataNode.
 func secretOf(op byte, request []byte) (s blockSecret, err error) {
-	const header, base, token, identifier, password = 1, 1, 2, 1, 2
-	path := []protowire.Number{header, base, token}
+	var block hdfspb.BlockRequest
+	var sum hdfspb.ChecksumRequest
 	switch op {
 	case readBlock, writeBlock:
+		_, err = ipc.Next(request, &block)
 	case checksumBlock:
-		path = []protowire.Number{header, token}
+		_, err = ipc.Next(request, &sum)
 	default:
-		return s, fmt.Errorf("request %#x has no token that is known", op)
+		err = fmt.Errorf("request %#x has no token that is known", op)
 	}
-	message, n := protowire.ConsumeBytes(request)
-	if n < 0 {
-		return s, protowire.ParseError(n)
-	}
-	for _, number := range path {
-		if message, _, err = field(message, number, protowire.BytesType); err != nil {
-			return s, err
-		}
-	}
-	user, _, err := field(message, identifier, protowire.BytesType)
-	if err != nil {
-		return s, err
-	}
-	key, _, err := field(message, password, protowire.BytesType)
-	return blockSecret{base64.StdEncoding.EncodeToString(user), base64.StdEncoding.EncodeToString(key)}, err
+	token := cmp.Or(block.GetClient().GetBase(), sum.GetBase()).GetToken()
+	return blockSecret{text(token.GetIdentifier()), text(token.GetPassword())}, err
 }
+
+// text is how bytes are written in the proof.
+func text(b []byte) string { return base64.StdEncoding.EncodeToString(b) }
 
 // secret returns what proves to DataNodes who the user is: the key that a cluster with
 // dfs.encrypt.data.transfer gives, or else the token in the request. DataNodes take the key
@@ -106,105 +99,68 @@ func (c *Client) secret(ctx context.Context, op byte, request []byte) (blockSecr
 
 // encryptionKey asks the NameNode for the key of all DataNodes; empty if there is none.
 func (c *Client) encryptionKey(ctx context.Context) (*blockSecret, error) {
-	const of, id, pool, nonce, key = 1, 1, 2, 3, 4
-	body, err := c.callBody(ctx, "getDataEncryptionKey", &hdfspb.Empty{})
-	if err != nil {
+	resp := &hdfspb.GetDataEncryptionKeyResponse{}
+	if err := c.call(ctx, "getDataEncryptionKey", &hdfspb.Empty{}, resp); err != nil {
 		return nil, fmt.Errorf("get the key of DataNodes: %w", err)
 	}
-	k, _, err := field(body, of, protowire.BytesType)
-	if err != nil || k == nil {
-		return &blockSecret{}, err
+	k := resp.Key
+	if len(k.GetNonce()) == 0 {
+		return &blockSecret{}, nil
 	}
-	_, number, err := field(k, id, protowire.VarintType)
-	parts := make([][]byte, 3)
-	for i, n := range []protowire.Number{pool, nonce, key} {
-		if err == nil {
-			parts[i], _, err = field(k, n, protowire.BytesType)
-		}
-	}
-	if err != nil || len(parts[1]) == 0 {
-		return &blockSecret{}, err
-	}
-	user := fmt.Sprintf("%d %s %s", int32(number), parts[0], base64.StdEncoding.EncodeToString(parts[1])) //nolint:gosec // Java's int
-	return &blockSecret{user, base64.StdEncoding.EncodeToString(parts[2])}, nil
+	return &blockSecret{fmt.Sprintf("%d %s %s", int32(k.Id), k.Pool, text(k.Nonce)), text(k.Key)}, nil //nolint:gosec // Java's int
 }
 
 // proveTo proves to a DataNode that the user knows a secret, has it prove the same, and
 // returns the connection for what follows. It is protected at least as least says.
 func proveTo(c net.Conn, secret blockSecret, least byte) (net.Conn, error) {
-	hello := binary.BigEndian.AppendUint32(nil, saslMagic)
-	if _, err := c.Write(append(hello, lengthBefore(encryptorMessage(nil))...)); err != nil {
-		return nil, err
-	}
 	r := bufio.NewReaderSize(c, 64<<10)
-	offer, _, err := readStep(r)
+	offer, err := shake(c, r, binary.BigEndian.AppendUint32(nil, saslMagic), &hdfspb.Handshake{})
 	if err != nil {
 		return nil, err
 	}
-	d, err := answerTo(offer, secret, least)
+	d, err := answerTo(offer.Payload, secret, least)
 	if err != nil {
 		return nil, err
 	}
-	answer := encryptorMessage([]byte(d.reply()))
+	answer := &hdfspb.Handshake{Payload: []byte(d.reply())}
 	if d.protection == encrypted { // a stream of AES is faster than pieces
-		answer = protowire.AppendTag(answer, 4, protowire.BytesType)
-		answer = protowire.AppendBytes(answer, []byte{1 << 3, aesStream})
+		answer.Cipher = &hdfspb.CipherOption{Suite: aesStream}
 	}
-	if _, err := c.Write(lengthBefore(answer)); err != nil {
-		return nil, err
-	}
-	proof, keys, err := readStep(r)
+	proof, err := shake(c, r, nil, answer)
 	if err != nil {
 		return nil, err
 	}
-	if want := "rspauth=" + d.Response(""); !hmac.Equal(proof, []byte(want)) {
+	if want := "rspauth=" + d.Response(""); !hmac.Equal(proof.Payload, []byte(want)) {
 		return nil, errProof
 	}
 	if d.protection == unprotected {
 		return &streamConn{Conn: c, r: r, w: c}, nil
 	}
 	w := d.wrapped(c, r)
-	if d.protection == signed || keys == nil {
+	if d.protection == signed || proof.Cipher == nil {
 		return w, nil
 	}
-	return w.stream(keys)
+	return w.stream(proof.Cipher)
 }
 
-// encryptorMessage is a DataTransferEncryptorMessageProto that says success.
-func encryptorMessage(payload []byte) []byte {
-	m := []byte{1 << 3, 0}
-	if payload != nil {
-		m = protowire.AppendBytes(protowire.AppendTag(m, 2, protowire.BytesType), payload)
+// shake sends a step of the proof, after other bytes, and returns the DataNode's next.
+func shake(c net.Conn, r *bufio.Reader, before []byte, step *hdfspb.Handshake) (*hdfspb.Handshake, error) {
+	step.Status = new(int32(0))
+	message, err := proto.Marshal(step)
+	if err == nil {
+		_, err = c.Write(protowire.AppendBytes(before, message))
 	}
-	return m
-}
-
-func lengthBefore(m []byte) []byte { return append(binary.AppendUvarint(nil, uint64(len(m))), m...) }
-
-// readStep reads a step of the proof, a DataTransferEncryptorMessageProto, and returns its
-// payload and the keys of an encrypted stream, if it has some.
-func readStep(r *bufio.Reader) (payload, keys []byte, err error) {
-	const status, content, text, cipherOption, success = 1, 2, 3, 4, 0
-	_, message, err := readMessage(r)
-	if err != nil {
-		return nil, nil, err
+	if err == nil {
+		_, message, err = readMessage(r)
 	}
-	_, is, err := field(message, status, protowire.VarintType)
-	if err != nil {
-		return nil, nil, err
+	next := &hdfspb.Handshake{}
+	if err == nil {
+		err = proto.Unmarshal(message, next)
 	}
-	why, _, err := field(message, text, protowire.BytesType)
-	if err != nil {
-		return nil, nil, err
+	if err == nil && next.GetStatus() != 0 {
+		err = fmt.Errorf("refuses the proof by the block's token: %.200q", next.Message)
 	}
-	if is != success {
-		return nil, nil, fmt.Errorf("refuses the proof by the block's token: %.200q", why)
-	}
-	if payload, _, err = field(message, content, protowire.BytesType); err != nil {
-		return nil, nil, err
-	}
-	keys, _, err = field(message, cipherOption, protowire.BytesType)
-	return payload, keys, err
+	return next, err
 }
 
 // digestMD5 is the proof to a DataNode.

@@ -13,8 +13,7 @@ import (
 	"io"
 	"net"
 
-	"google.golang.org/protobuf/encoding/protowire"
-
+	"heddle/collectors/hdfs/internal/hdfspb"
 	"heddle/collectors/hdfs/ipc"
 )
 
@@ -101,18 +100,9 @@ func (w *wrappedConn) unwrap(piece []byte) ([]byte, error) {
 }
 
 // stream returns a connection that is one encrypted stream in each direction, by keys that
-// are wrapped in a CipherOptionProto.
-func (w *wrappedConn) stream(option []byte) (net.Conn, error) {
-	const inKey, inIV, outKey, outIV = 2, 3, 4, 5
-	next := func(key, iv protowire.Number) (cipher.Stream, error) {
-		sealed, _, err := field(option, key, protowire.BytesType)
-		if err != nil {
-			return nil, err
-		}
-		begins, _, err := field(option, iv, protowire.BytesType)
-		if err != nil {
-			return nil, err
-		}
+// are wrapped.
+func (w *wrappedConn) stream(by *hdfspb.CipherOption) (net.Conn, error) {
+	next := func(sealed, begins []byte) (cipher.Stream, error) {
 		secret, err := w.unwrap(bytes.Clone(sealed))
 		if err != nil {
 			return nil, err
@@ -126,11 +116,11 @@ func (w *wrappedConn) stream(option []byte) (net.Conn, error) {
 		}
 		return cipher.NewCTR(block, begins), nil
 	}
-	out, err := next(inKey, inIV) // into the DataNode
+	out, err := next(by.InKey, by.InIv) // into the DataNode
 	if err != nil {
 		return nil, err
 	}
-	in, err := next(outKey, outIV)
+	in, err := next(by.OutKey, by.OutIv)
 	if err != nil {
 		return nil, err
 	}

@@ -179,7 +179,7 @@ func Serve(nc net.Conn, answer func(method string, request []byte) ([]byte, erro
 		}
 		h, m, step := &hdfspb.RequestHeader{}, &hdfspb.MethodHeader{}, &hdfspb.Sasl{}
 		if err == nil {
-			frame, err = next(frame, h)
+			frame, err = Next(frame, h)
 		}
 		if err != nil {
 			return err
@@ -191,7 +191,7 @@ func Serve(nc net.Conn, answer func(method string, request []byte) ([]byte, erro
 		var out []byte
 		switch id := h.GetCallId(); {
 		case id == SASLCall:
-			if _, err = next(frame, step); err == nil && step.GetState() == hdfspb.Sasl_NEGOTIATE {
+			if _, err = Next(frame, step); err == nil && step.GetState() == hdfspb.Sasl_NEGOTIATE {
 				none := ""
 				out, err = AppendFrame(nil, reply, &hdfspb.Sasl{
 					State: step.State, Methods: []*hdfspb.SaslMethod{{Method: new("SIMPLE"), Mechanism: &none}},
@@ -200,7 +200,7 @@ func Serve(nc net.Conn, answer func(method string, request []byte) ([]byte, erro
 		case id < 0: // who calls, or a sign of life
 		default:
 			var body []byte
-			if frame, err = next(frame, m); err == nil {
+			if frame, err = Next(frame, m); err == nil {
 				request, _ := protowire.ConsumeBytes(frame)
 				body, err = answer(m.GetMethodName(), request)
 			}

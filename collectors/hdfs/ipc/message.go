@@ -93,8 +93,8 @@ var errMessage = errors.New("malformed message")
 // delimited returns a message after its length.
 func delimited(m []byte) []byte { return protowire.AppendBytes(nil, m) }
 
-// next decodes the message at the beginning of a frame, and returns what follows it.
-func next(frame []byte, m proto.Message) ([]byte, error) {
+// Next decodes the message at the beginning of a frame, and returns what follows it.
+func Next(frame []byte, m proto.Message) ([]byte, error) {
 	message, n := protowire.ConsumeBytes(frame)
 	if n < 0 || proto.Unmarshal(message, m) != nil {
 		return nil, errMessage

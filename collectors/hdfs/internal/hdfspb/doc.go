@@ -1,5 +1,5 @@
 // Package hdfspb has the protobuf messages of Hadoop IPC version 9 and of the
-// NameNode calls that collectors/hdfs makes. The field numbers are Hadoop's.
+// NameNode calls that collectors/hdfs makes, and the proofs to DataNodes. The field numbers are Hadoop's.
 // Message names are never sent, so the protobuf package has a name of our own,
 // which does not clash with other HDFS clients in the same program. Fields that
 // nobody reads are left out.

@@ -2948,6 +2948,456 @@ func (x *Token) GetService() string {
 	return ""
 }
 
+type GetDataEncryptionKeyResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Key           *DataEncryptionKey     `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetDataEncryptionKeyResponse) Reset() {
+	*x = GetDataEncryptionKeyResponse{}
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[46]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetDataEncryptionKeyResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetDataEncryptionKeyResponse) ProtoMessage() {}
+
+func (x *GetDataEncryptionKeyResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[46]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetDataEncryptionKeyResponse.ProtoReflect.Descriptor instead.
+func (*GetDataEncryptionKeyResponse) Descriptor() ([]byte, []int) {
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{46}
+}
+
+func (x *GetDataEncryptionKeyResponse) GetKey() *DataEncryptionKey {
+	if x != nil {
+		return x.Key
+	}
+	return nil
+}
+
+type DataEncryptionKey struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            uint32                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	Pool          string                 `protobuf:"bytes,2,opt,name=pool,proto3" json:"pool,omitempty"`
+	Nonce         []byte                 `protobuf:"bytes,3,opt,name=nonce,proto3" json:"nonce,omitempty"`
+	Key           []byte                 `protobuf:"bytes,4,opt,name=key,proto3" json:"key,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DataEncryptionKey) Reset() {
+	*x = DataEncryptionKey{}
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[47]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DataEncryptionKey) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DataEncryptionKey) ProtoMessage() {}
+
+func (x *DataEncryptionKey) ProtoReflect() protoreflect.Message {
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[47]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DataEncryptionKey.ProtoReflect.Descriptor instead.
+func (*DataEncryptionKey) Descriptor() ([]byte, []int) {
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{47}
+}
+
+func (x *DataEncryptionKey) GetId() uint32 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *DataEncryptionKey) GetPool() string {
+	if x != nil {
+		return x.Pool
+	}
+	return ""
+}
+
+func (x *DataEncryptionKey) GetNonce() []byte {
+	if x != nil {
+		return x.Nonce
+	}
+	return nil
+}
+
+func (x *DataEncryptionKey) GetKey() []byte {
+	if x != nil {
+		return x.Key
+	}
+	return nil
+}
+
+// BlockRequest asks a DataNode to read or to write a block.
+type BlockRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Client        *BlockClient           `protobuf:"bytes,1,opt,name=client,proto3" json:"client,omitempty"`
+	Offset        uint64                 `protobuf:"varint,2,opt,name=offset,proto3" json:"offset,omitempty"`
+	Length        uint64                 `protobuf:"varint,3,opt,name=length,proto3" json:"length,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BlockRequest) Reset() {
+	*x = BlockRequest{}
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[48]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BlockRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BlockRequest) ProtoMessage() {}
+
+func (x *BlockRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[48]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BlockRequest.ProtoReflect.Descriptor instead.
+func (*BlockRequest) Descriptor() ([]byte, []int) {
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{48}
+}
+
+func (x *BlockRequest) GetClient() *BlockClient {
+	if x != nil {
+		return x.Client
+	}
+	return nil
+}
+
+func (x *BlockRequest) GetOffset() uint64 {
+	if x != nil {
+		return x.Offset
+	}
+	return 0
+}
+
+func (x *BlockRequest) GetLength() uint64 {
+	if x != nil {
+		return x.Length
+	}
+	return 0
+}
+
+type BlockClient struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Base          *BlockBase             `protobuf:"bytes,1,opt,name=base,proto3" json:"base,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BlockClient) Reset() {
+	*x = BlockClient{}
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[49]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BlockClient) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BlockClient) ProtoMessage() {}
+
+func (x *BlockClient) ProtoReflect() protoreflect.Message {
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[49]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BlockClient.ProtoReflect.Descriptor instead.
+func (*BlockClient) Descriptor() ([]byte, []int) {
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{49}
+}
+
+func (x *BlockClient) GetBase() *BlockBase {
+	if x != nil {
+		return x.Base
+	}
+	return nil
+}
+
+type BlockBase struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Token         *Token                 `protobuf:"bytes,2,opt,name=token,proto3" json:"token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BlockBase) Reset() {
+	*x = BlockBase{}
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[50]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BlockBase) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BlockBase) ProtoMessage() {}
+
+func (x *BlockBase) ProtoReflect() protoreflect.Message {
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[50]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BlockBase.ProtoReflect.Descriptor instead.
+func (*BlockBase) Descriptor() ([]byte, []int) {
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{50}
+}
+
+func (x *BlockBase) GetToken() *Token {
+	if x != nil {
+		return x.Token
+	}
+	return nil
+}
+
+type ChecksumRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Base          *BlockBase             `protobuf:"bytes,1,opt,name=base,proto3" json:"base,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ChecksumRequest) Reset() {
+	*x = ChecksumRequest{}
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[51]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ChecksumRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ChecksumRequest) ProtoMessage() {}
+
+func (x *ChecksumRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[51]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ChecksumRequest.ProtoReflect.Descriptor instead.
+func (*ChecksumRequest) Descriptor() ([]byte, []int) {
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{51}
+}
+
+func (x *ChecksumRequest) GetBase() *BlockBase {
+	if x != nil {
+		return x.Base
+	}
+	return nil
+}
+
+// Handshake is a step of the proof.
+type Handshake struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Status        *int32                 `protobuf:"varint,1,opt,name=status,proto3,oneof" json:"status,omitempty"` // 0: success
+	Payload       []byte                 `protobuf:"bytes,2,opt,name=payload,proto3" json:"payload,omitempty"`
+	Message       []byte                 `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"` // it may not be UTF-8
+	Cipher        *CipherOption          `protobuf:"bytes,4,opt,name=cipher,proto3" json:"cipher,omitempty"`   // the first that is offered, or the one that is taken
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Handshake) Reset() {
+	*x = Handshake{}
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[52]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Handshake) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Handshake) ProtoMessage() {}
+
+func (x *Handshake) ProtoReflect() protoreflect.Message {
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[52]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Handshake.ProtoReflect.Descriptor instead.
+func (*Handshake) Descriptor() ([]byte, []int) {
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{52}
+}
+
+func (x *Handshake) GetStatus() int32 {
+	if x != nil && x.Status != nil {
+		return *x.Status
+	}
+	return 0
+}
+
+func (x *Handshake) GetPayload() []byte {
+	if x != nil {
+		return x.Payload
+	}
+	return nil
+}
+
+func (x *Handshake) GetMessage() []byte {
+	if x != nil {
+		return x.Message
+	}
+	return nil
+}
+
+func (x *Handshake) GetCipher() *CipherOption {
+	if x != nil {
+		return x.Cipher
+	}
+	return nil
+}
+
+type CipherOption struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Suite         int32                  `protobuf:"varint,1,opt,name=suite,proto3" json:"suite,omitempty"`
+	InKey         []byte                 `protobuf:"bytes,2,opt,name=in_key,json=inKey,proto3" json:"in_key,omitempty"`
+	InIv          []byte                 `protobuf:"bytes,3,opt,name=in_iv,json=inIv,proto3" json:"in_iv,omitempty"`
+	OutKey        []byte                 `protobuf:"bytes,4,opt,name=out_key,json=outKey,proto3" json:"out_key,omitempty"`
+	OutIv         []byte                 `protobuf:"bytes,5,opt,name=out_iv,json=outIv,proto3" json:"out_iv,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CipherOption) Reset() {
+	*x = CipherOption{}
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[53]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CipherOption) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CipherOption) ProtoMessage() {}
+
+func (x *CipherOption) ProtoReflect() protoreflect.Message {
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[53]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CipherOption.ProtoReflect.Descriptor instead.
+func (*CipherOption) Descriptor() ([]byte, []int) {
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{53}
+}
+
+func (x *CipherOption) GetSuite() int32 {
+	if x != nil {
+		return x.Suite
+	}
+	return 0
+}
+
+func (x *CipherOption) GetInKey() []byte {
+	if x != nil {
+		return x.InKey
+	}
+	return nil
+}
+
+func (x *CipherOption) GetInIv() []byte {
+	if x != nil {
+		return x.InIv
+	}
+	return nil
+}
+
+func (x *CipherOption) GetOutKey() []byte {
+	if x != nil {
+		return x.OutKey
+	}
+	return nil
+}
+
+func (x *CipherOption) GetOutIv() []byte {
+	if x != nil {
+		return x.OutIv
+	}
+	return nil
+}
+
 // Empty is the answer of calls that only succeed or fail.
 type Empty struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -2957,7 +3407,7 @@ type Empty struct {
 
 func (x *Empty) Reset() {
 	*x = Empty{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[46]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2969,7 +3419,7 @@ func (x *Empty) String() string {
 func (*Empty) ProtoMessage() {}
 
 func (x *Empty) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[46]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2982,7 +3432,7 @@ func (x *Empty) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Empty.ProtoReflect.Descriptor instead.
 func (*Empty) Descriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{46}
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{54}
 }
 
 type FileStatus_Permission struct {
@@ -2994,7 +3444,7 @@ type FileStatus_Permission struct {
 
 func (x *FileStatus_Permission) Reset() {
 	*x = FileStatus_Permission{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[47]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3006,7 +3456,7 @@ func (x *FileStatus_Permission) String() string {
 func (*FileStatus_Permission) ProtoMessage() {}
 
 func (x *FileStatus_Permission) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[47]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3039,7 +3489,7 @@ type CacheDirectiveInfo_Expiration struct {
 
 func (x *CacheDirectiveInfo_Expiration) Reset() {
 	*x = CacheDirectiveInfo_Expiration{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[48]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3051,7 +3501,7 @@ func (x *CacheDirectiveInfo_Expiration) String() string {
 func (*CacheDirectiveInfo_Expiration) ProtoMessage() {}
 
 func (x *CacheDirectiveInfo_Expiration) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[48]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3368,7 +3818,36 @@ const file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDesc = "" +
 	"identifier\x12\x1a\n" +
 	"\bpassword\x18\x02 \x01(\fR\bpassword\x12\x12\n" +
 	"\x04kind\x18\x03 \x01(\tR\x04kind\x12\x18\n" +
-	"\aservice\x18\x04 \x01(\tR\aservice\"\a\n" +
+	"\aservice\x18\x04 \x01(\tR\aservice\"P\n" +
+	"\x1cGetDataEncryptionKeyResponse\x120\n" +
+	"\x03key\x18\x01 \x01(\v2\x1e.heddle.hdfs.DataEncryptionKeyR\x03key\"_\n" +
+	"\x11DataEncryptionKey\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\rR\x02id\x12\x12\n" +
+	"\x04pool\x18\x02 \x01(\tR\x04pool\x12\x14\n" +
+	"\x05nonce\x18\x03 \x01(\fR\x05nonce\x12\x10\n" +
+	"\x03key\x18\x04 \x01(\fR\x03key\"p\n" +
+	"\fBlockRequest\x120\n" +
+	"\x06client\x18\x01 \x01(\v2\x18.heddle.hdfs.BlockClientR\x06client\x12\x16\n" +
+	"\x06offset\x18\x02 \x01(\x04R\x06offset\x12\x16\n" +
+	"\x06length\x18\x03 \x01(\x04R\x06length\"9\n" +
+	"\vBlockClient\x12*\n" +
+	"\x04base\x18\x01 \x01(\v2\x16.heddle.hdfs.BlockBaseR\x04base\"5\n" +
+	"\tBlockBase\x12(\n" +
+	"\x05token\x18\x02 \x01(\v2\x12.heddle.hdfs.TokenR\x05token\"=\n" +
+	"\x0fChecksumRequest\x12*\n" +
+	"\x04base\x18\x01 \x01(\v2\x16.heddle.hdfs.BlockBaseR\x04base\"\x9a\x01\n" +
+	"\tHandshake\x12\x1b\n" +
+	"\x06status\x18\x01 \x01(\x05H\x00R\x06status\x88\x01\x01\x12\x18\n" +
+	"\apayload\x18\x02 \x01(\fR\apayload\x12\x18\n" +
+	"\amessage\x18\x03 \x01(\fR\amessage\x121\n" +
+	"\x06cipher\x18\x04 \x01(\v2\x19.heddle.hdfs.CipherOptionR\x06cipherB\t\n" +
+	"\a_status\"\x80\x01\n" +
+	"\fCipherOption\x12\x14\n" +
+	"\x05suite\x18\x01 \x01(\x05R\x05suite\x12\x15\n" +
+	"\x06in_key\x18\x02 \x01(\fR\x05inKey\x12\x13\n" +
+	"\x05in_iv\x18\x03 \x01(\fR\x04inIv\x12\x17\n" +
+	"\aout_key\x18\x04 \x01(\fR\x06outKey\x12\x15\n" +
+	"\x06out_iv\x18\x05 \x01(\fR\x05outIv\"\a\n" +
 	"\x05Empty*j\n" +
 	"\vStorageType\x12\x13\n" +
 	"\x0fSTORAGE_UNKNOWN\x10\x00\x12\b\n" +
@@ -3393,7 +3872,7 @@ func file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP() []byte {
 }
 
 var file_collectors_hdfs_internal_hdfspb_namenode_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes = make([]protoimpl.MessageInfo, 49)
+var file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes = make([]protoimpl.MessageInfo, 57)
 var file_collectors_hdfs_internal_hdfspb_namenode_proto_goTypes = []any{
 	(StorageType)(0),                      // 0: heddle.hdfs.StorageType
 	(DatanodeInfo_AdminState)(0),          // 1: heddle.hdfs.DatanodeInfo.AdminState
@@ -3447,9 +3926,17 @@ var file_collectors_hdfs_internal_hdfspb_namenode_proto_goTypes = []any{
 	(*GetDelegationTokenRequest)(nil),     // 49: heddle.hdfs.GetDelegationTokenRequest
 	(*GetDelegationTokenResponse)(nil),    // 50: heddle.hdfs.GetDelegationTokenResponse
 	(*Token)(nil),                         // 51: heddle.hdfs.Token
-	(*Empty)(nil),                         // 52: heddle.hdfs.Empty
-	(*FileStatus_Permission)(nil),         // 53: heddle.hdfs.FileStatus.Permission
-	(*CacheDirectiveInfo_Expiration)(nil), // 54: heddle.hdfs.CacheDirectiveInfo.Expiration
+	(*GetDataEncryptionKeyResponse)(nil),  // 52: heddle.hdfs.GetDataEncryptionKeyResponse
+	(*DataEncryptionKey)(nil),             // 53: heddle.hdfs.DataEncryptionKey
+	(*BlockRequest)(nil),                  // 54: heddle.hdfs.BlockRequest
+	(*BlockClient)(nil),                   // 55: heddle.hdfs.BlockClient
+	(*BlockBase)(nil),                     // 56: heddle.hdfs.BlockBase
+	(*ChecksumRequest)(nil),               // 57: heddle.hdfs.ChecksumRequest
+	(*Handshake)(nil),                     // 58: heddle.hdfs.Handshake
+	(*CipherOption)(nil),                  // 59: heddle.hdfs.CipherOption
+	(*Empty)(nil),                         // 60: heddle.hdfs.Empty
+	(*FileStatus_Permission)(nil),         // 61: heddle.hdfs.FileStatus.Permission
+	(*CacheDirectiveInfo_Expiration)(nil), // 62: heddle.hdfs.CacheDirectiveInfo.Expiration
 }
 var file_collectors_hdfs_internal_hdfspb_namenode_proto_depIdxs = []int32{
 	8,  // 0: heddle.hdfs.GetBlockLocationsResponse.locations:type_name -> heddle.hdfs.LocatedBlocks
@@ -3461,13 +3948,13 @@ var file_collectors_hdfs_internal_hdfspb_namenode_proto_depIdxs = []int32{
 	1,  // 6: heddle.hdfs.DatanodeInfo.admin_state:type_name -> heddle.hdfs.DatanodeInfo.AdminState
 	16, // 7: heddle.hdfs.GetFileInfoResponse.fs:type_name -> heddle.hdfs.FileStatus
 	2,  // 8: heddle.hdfs.FileStatus.file_type:type_name -> heddle.hdfs.FileStatus.FileType
-	53, // 9: heddle.hdfs.FileStatus.permission:type_name -> heddle.hdfs.FileStatus.Permission
+	61, // 9: heddle.hdfs.FileStatus.permission:type_name -> heddle.hdfs.FileStatus.Permission
 	8,  // 10: heddle.hdfs.FileStatus.locations:type_name -> heddle.hdfs.LocatedBlocks
 	19, // 11: heddle.hdfs.GetListingResponse.dir_list:type_name -> heddle.hdfs.DirectoryListing
 	16, // 12: heddle.hdfs.DirectoryListing.partial_listing:type_name -> heddle.hdfs.FileStatus
-	53, // 13: heddle.hdfs.MkdirsRequest.masked:type_name -> heddle.hdfs.FileStatus.Permission
-	53, // 14: heddle.hdfs.SetPermissionRequest.permission:type_name -> heddle.hdfs.FileStatus.Permission
-	53, // 15: heddle.hdfs.CreateRequest.masked:type_name -> heddle.hdfs.FileStatus.Permission
+	61, // 13: heddle.hdfs.MkdirsRequest.masked:type_name -> heddle.hdfs.FileStatus.Permission
+	61, // 14: heddle.hdfs.SetPermissionRequest.permission:type_name -> heddle.hdfs.FileStatus.Permission
+	61, // 15: heddle.hdfs.CreateRequest.masked:type_name -> heddle.hdfs.FileStatus.Permission
 	16, // 16: heddle.hdfs.CreateResponse.fs:type_name -> heddle.hdfs.FileStatus
 	3,  // 17: heddle.hdfs.XAttr.namespace:type_name -> heddle.hdfs.XAttr.Namespace
 	32, // 18: heddle.hdfs.SetXAttrRequest.x_attr:type_name -> heddle.hdfs.XAttr
@@ -3478,14 +3965,20 @@ var file_collectors_hdfs_internal_hdfspb_namenode_proto_depIdxs = []int32{
 	40, // 23: heddle.hdfs.CachePoolEntry.info:type_name -> heddle.hdfs.CachePoolInfo
 	40, // 24: heddle.hdfs.PutCachePoolRequest.info:type_name -> heddle.hdfs.CachePoolInfo
 	41, // 25: heddle.hdfs.ListCachePoolsResponse.entries:type_name -> heddle.hdfs.CachePoolEntry
-	54, // 26: heddle.hdfs.CacheDirectiveInfo.expiration:type_name -> heddle.hdfs.CacheDirectiveInfo.Expiration
+	62, // 26: heddle.hdfs.CacheDirectiveInfo.expiration:type_name -> heddle.hdfs.CacheDirectiveInfo.Expiration
 	46, // 27: heddle.hdfs.PutCacheDirectiveRequest.info:type_name -> heddle.hdfs.CacheDirectiveInfo
 	51, // 28: heddle.hdfs.GetDelegationTokenResponse.token:type_name -> heddle.hdfs.Token
-	29, // [29:29] is the sub-list for method output_type
-	29, // [29:29] is the sub-list for method input_type
-	29, // [29:29] is the sub-list for extension type_name
-	29, // [29:29] is the sub-list for extension extendee
-	0,  // [0:29] is the sub-list for field type_name
+	53, // 29: heddle.hdfs.GetDataEncryptionKeyResponse.key:type_name -> heddle.hdfs.DataEncryptionKey
+	55, // 30: heddle.hdfs.BlockRequest.client:type_name -> heddle.hdfs.BlockClient
+	56, // 31: heddle.hdfs.BlockClient.base:type_name -> heddle.hdfs.BlockBase
+	51, // 32: heddle.hdfs.BlockBase.token:type_name -> heddle.hdfs.Token
+	56, // 33: heddle.hdfs.ChecksumRequest.base:type_name -> heddle.hdfs.BlockBase
+	59, // 34: heddle.hdfs.Handshake.cipher:type_name -> heddle.hdfs.CipherOption
+	35, // [35:35] is the sub-list for method output_type
+	35, // [35:35] is the sub-list for method input_type
+	35, // [35:35] is the sub-list for extension type_name
+	35, // [35:35] is the sub-list for extension extendee
+	0,  // [0:35] is the sub-list for field type_name
 }
 
 func init() { file_collectors_hdfs_internal_hdfspb_namenode_proto_init() }
@@ -3514,14 +4007,15 @@ func file_collectors_hdfs_internal_hdfspb_namenode_proto_init() {
 	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[38].OneofWrappers = []any{}
 	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[40].OneofWrappers = []any{}
 	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[43].OneofWrappers = []any{}
-	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[48].OneofWrappers = []any{}
+	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[52].OneofWrappers = []any{}
+	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[56].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDesc), len(file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   49,
+			NumMessages:   57,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
