@@ -27,7 +27,7 @@ const callsAtOnce = 8
 // removed meanwhile is skipped. The first error ends the sequence.
 func (c *Client) Locations(ctx context.Context, name string) iter.Seq2[File, error] {
 	return func(yield func(File, error) bool) {
-		root := barePath(name)
+		root := BarePath(name)
 		if !strings.HasPrefix(root, "/") {
 			yield(File{}, fmt.Errorf("block locations of hdfs %s: path is not absolute: %w", name, fs.ErrInvalid))
 			return
@@ -137,7 +137,7 @@ func (c *Client) SplitLocations(ctx context.Context, splits []jobsplit.Split) ([
 			return nil, fmt.Errorf("block locations of hdfs %s: offset %d, length %d: want 0 or more, "+
 				"and their sum in 64 bits", s.Path, s.Offset, s.Length)
 		}
-		p := barePath(s.Path)
+		p := BarePath(s.Path)
 		files[p] = append(files[p], i)
 	}
 	located := make([][]Block, len(splits))
@@ -204,12 +204,12 @@ func overlapping(blocks []Block, offset, length int64) []Block {
 	return slices.Clip(blocks[first:last])
 }
 
-// barePath removes the scheme and the host from an HDFS path. It does not parse
-// the path as a URL, since Hadoop writes paths without percent encoding.
-func barePath(p string) string {
+// BarePath returns an HDFS path without scheme and host: "/a" for "hdfs://host:port/a".
+// It does not parse the path as a URL, since Hadoop writes paths without percent encoding.
+func BarePath(p string) string {
 	_, rest, ok := strings.Cut(p, "://")
 	if !ok {
-		return p
+		return strings.TrimPrefix(p, "hdfs:")
 	}
 	if i := strings.IndexByte(rest, '/'); i >= 0 {
 		return rest[i:]

@@ -8,6 +8,7 @@ import (
 	"net"
 
 	"heddle/collectors/hdfs/internal/hdfspb"
+	"heddle/collectors/hdfs/jobsplit"
 )
 
 // DelegationToken asks the NameNode for a token with which the tasks of a job prove that
@@ -42,21 +43,8 @@ func (c *Client) service(ctx context.Context) (string, error) {
 
 func encodeToken(t *hdfspb.Token, service string) string {
 	var b []byte
-	for _, part := range [][]byte{t.Identifier, t.Password, []byte(t.Kind), []byte(service)} {
-		b = append(appendVInt(b, len(part)), part...)
+	for _, part := range []string{string(t.Identifier), string(t.Password), t.Kind, service} {
+		b = jobsplit.AppendText(b, part)
 	}
 	return base64.RawURLEncoding.EncodeToString(b)
-}
-
-// appendVInt appends a length as Hadoop's class WritableUtils writes it: one byte up to
-// 127, and else the number of bytes, as -112 less their number, and the bytes.
-func appendVInt(b []byte, n int) []byte {
-	if n <= 127 {
-		return append(b, byte(n))
-	}
-	var digits []byte
-	for ; n > 0; n >>= 8 {
-		digits = append([]byte{byte(n)}, digits...)
-	}
-	return append(append(b, byte(-112-len(digits))), digits...)
 }

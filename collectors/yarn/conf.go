@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -89,32 +90,24 @@ func notXML(r rune) bool {
 func (c Conf) Expand(value string) string {
 	const deepest = 20 // Hadoop's own limit on references within references
 	for range deepest {
-		start := strings.Index(value, "${")
-		if start < 0 {
-			return value
-		}
 		changed := false
-		for at := start; at >= 0; {
-			end := strings.IndexByte(value[at:], '}')
-			if end < 0 {
-				break
+		value = reference.ReplaceAllStringFunc(value, func(found string) string {
+			v, set := c[found[len("${"):len(found)-len("}")]]
+			if changed || !set {
+				return found
 			}
-			if v, set := c[value[at+2:at+end]]; set {
-				value, changed = value[:at]+v+value[at+end+1:], true
-				break
-			}
-			next := strings.Index(value[at+2:], "${")
-			if next < 0 {
-				break
-			}
-			at += 2 + next
-		}
+			changed = true
+			return v
+		})
 		if !changed {
-			return value
+			break
 		}
 	}
 	return value
 }
+
+// reference matches what Hadoop takes for a reference to a property.
+var reference = regexp.MustCompile(`\$\{[^}$ ]+\}`)
 
 // Int returns the value of a property, with its references expanded, as a whole
 // number. If the property is missing or no whole number, the result is the

@@ -1,6 +1,7 @@
 package yarn
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,27 +58,13 @@ type HistoryFolders struct {
 // name. By default both folders are below root, the value of
 // yarn.app.mapreduce.am.staging-dir.
 func FoldersFrom(get func(name string) string, root string) HistoryFolders {
-	f := HistoryFolders{Intermediate: get("mapreduce.jobhistory.intermediate-done-dir"), Done: get("mapreduce.jobhistory.done-dir")}
-	if f.Intermediate == "" {
-		f.Intermediate = path.Join(root, "history/done_intermediate")
+	folder := func(property, otherwise string) string {
+		return hdfs.BarePath(cmp.Or(get(property), path.Join(root, otherwise)))
 	}
-	if f.Done == "" {
-		f.Done = path.Join(root, "history/done")
+	return HistoryFolders{
+		Intermediate: folder("mapreduce.jobhistory.intermediate-done-dir", "history/done_intermediate"),
+		Done:         folder("mapreduce.jobhistory.done-dir", "history/done"),
 	}
-	f.Intermediate, f.Done = WithoutScheme(f.Intermediate), WithoutScheme(f.Done)
-	return f
-}
-
-// WithoutScheme returns the path of an HDFS URI: "/a" for "hdfs://host:port/a".
-func WithoutScheme(uri string) string {
-	_, rest, ok := strings.Cut(uri, "://")
-	if !ok {
-		return strings.TrimPrefix(uri, "hdfs:")
-	}
-	if i := strings.IndexByte(rest, '/'); i >= 0 {
-		return rest[i:]
-	}
-	return "/"
 }
 
 // ReadHistory reads the history files of an ended job from HDFS. job is an id

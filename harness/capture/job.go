@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"heddle/collectors/hdfs"
 	"heddle/collectors/hdfs/jobsplit"
 	"heddle/collectors/yarn"
 	"heddle/harness/internal/poll"
@@ -314,4 +315,4 @@ const historyPatience = 60 * time.Second
 
 // inputPath returns the path of the file that a split is a part of, without scheme
 // (such as "hdfs") and host.
-func inputPath(split jobsplit.Split) string { return path.Clean(yarn.WithoutScheme(split.Path)) }
+func inputPath(split jobsplit.Split) string { return path.Clean(hdfs.BarePath(split.Path)) }

@@ -5,7 +5,6 @@ import (
 	"sort"
 
 	"heddle/collectors/hdfs"
-	"heddle/collectors/yarn"
 	"heddle/traces"
 )
 
@@ -82,7 +81,7 @@ func (l *locations) add(reader *samples, path string, blocks []hdfs.Block) []tra
 		}
 		h.placements = append(h.placements, p)
 		events = append(events, changes(was, p, traces.BlockReplica{
-			T: p.t, Block: id, Path: yarn.WithoutScheme(path), OffsetBytes: b.Offset, LengthBytes: b.Length,
+			T: p.t, Block: id, Path: hdfs.BarePath(path), OffsetBytes: b.Offset, LengthBytes: b.Length,
 		})...)
 	}
 	return events

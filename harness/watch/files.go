@@ -70,7 +70,7 @@ func (h *inHDFS) Find(ctx context.Context) (err error) {
 		}
 		return value
 	}
-	staging := yarn.WithoutScheme(cmp.Or(get("yarn.app.mapreduce.am.staging-dir"), "/tmp/hadoop-yarn/staging"))
+	staging := hdfs.BarePath(cmp.Or(get("yarn.app.mapreduce.am.staging-dir"), "/tmp/hadoop-yarn/staging"))
 	folders := yarn.FoldersFrom(get, staging)
 	if err == nil {
 		h.staging, h.folders = staging, folders

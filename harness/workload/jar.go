@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"heddle/collectors/yarn"
+	"heddle/collectors/hdfs"
 	"heddle/harness/config"
 	"heddle/harness/measure"
 	"heddle/hibench"
@@ -89,7 +89,7 @@ func (l *jarLive) Check(ctx context.Context, _ int, tag string, jobs []*measure.
 		if err != nil {
 			return nil, fmt.Errorf("check %s: output of %s: %w", l.Label, j.ID, err)
 		}
-		folder = yarn.WithoutScheme(folder)
+		folder = hdfs.BarePath(folder)
 		if folder == "" || folder == output || strings.HasPrefix(folder, output+"/") {
 			continue
 		}

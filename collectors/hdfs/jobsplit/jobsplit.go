@@ -12,7 +12,6 @@
 package jobsplit
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/binary"
 	"fmt"
@@ -80,7 +79,8 @@ const hiveSplit = "org.apache.hadoop.hive.ql.io.HiveInputFormat$HiveInputSplit"
 
 // ParseMeta decodes a whole file job.splitmetainfo.
 func ParseMeta(r io.Reader) ([]Meta, error) {
-	d := &decoder{r: bufio.NewReader(r)}
+	data, err := io.ReadAll(r)
+	d := &decoder{data: data, err: err}
 	metas := d.metas()
 	if d.err != nil {
 		return nil, fmt.Errorf("job.splitmetainfo: at byte %d: %w", d.n, d.err)
@@ -123,7 +123,7 @@ func AppendMeta(b []byte, metas []Meta) []byte {
 	for _, m := range metas {
 		b = appendVlong(b, int64(len(m.Hosts)))
 		for _, h := range m.Hosts {
-			b = appendText(b, h)
+			b = AppendText(b, h)
 		}
 		b = appendVlong(b, m.Offset)
 		b = appendVlong(b, m.Length)
@@ -151,8 +151,8 @@ func Encode(splits []Split, hosts [][]string) (data []byte, metas []Meta, err er
 			m.Hosts = hosts[i]
 		}
 		metas = append(metas, m)
-		data = appendText(data, "org.apache.hadoop.mapred.FileSplit")
-		data = appendText(data, s.Path)
+		data = AppendText(data, "org.apache.hadoop.mapred.FileSplit")
+		data = AppendText(data, s.Path)
 		data = binary.BigEndian.AppendUint64(data, uint64(s.Offset))
 		data = binary.BigEndian.AppendUint64(data, uint64(s.Length))
 	}
@@ -181,7 +181,7 @@ func parseOne(data []byte, i int, m Meta) (Split, error) {
 	if m.Offset < int64(len(splitHead)) || m.Offset >= int64(len(data)) {
 		return Split{}, fmt.Errorf("job.split: map %d: its split starts at byte %d: want %d to %d", i, m.Offset, len(splitHead), len(data)-1)
 	}
-	d := &decoder{r: bytes.NewReader(data[m.Offset:])}
+	d := &decoder{data: data[m.Offset:]}
 	class := d.text()
 	if class == hiveSplit {
 		class = d.utf()
@@ -194,7 +194,7 @@ func parseOne(data []byte, i int, m Meta) (Split, error) {
 		d.fail("offset %d, length %d: want 0 or more", s.Offset, s.Length)
 	}
 	if d.err != nil {
-		return Split{}, fmt.Errorf("job.split: map %d at byte %d: %w", i, m.Offset+d.n, d.err)
+		return Split{}, fmt.Errorf("job.split: map %d at byte %d: %w", i, m.Offset+int64(d.n), d.err)
 	}
 	return s, nil
 }

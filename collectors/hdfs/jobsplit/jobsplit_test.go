@@ -156,19 +156,19 @@ func TestBadSplits(t *testing.T) {
 		"cut":       {one[:len(one)-1], metas, "unexpected EOF"},
 		"negative":  {negative, metas, "offset -1, length 6"},
 		"not there": {one, []Meta{{Offset: 9}}, "job.split: map 0"},
-		"Hive, cut": {append([]byte(splitHead), appendText(nil, hiveSplit)...), []Meta{{Offset: 7}}, "unexpected EOF"},
+		"Hive, cut": {append([]byte(splitHead), AppendText(nil, hiveSplit)...), []Meta{{Offset: 7}}, "unexpected EOF"},
 		"Hive's combined splits": {
-			append([]byte(splitHead), appendText(nil, "org.apache.hadoop.hive.ql.io.CombineHiveInputFormat$CombineHiveInputSplit")...),
+			append([]byte(splitHead), AppendText(nil, "org.apache.hadoop.hive.ql.io.CombineHiveInputFormat$CombineHiveInputSplit")...),
 			[]Meta{{Offset: 7}},
 			"CombineHiveInputSplit; want a FileSplit",
 		},
 		"Hive, another class inside": {
-			append(append([]byte(splitHead), appendText(nil, hiveSplit)...), "\x00\x05a.b.C"...),
+			append(append([]byte(splitHead), AppendText(nil, hiveSplit)...), "\x00\x05a.b.C"...),
 			[]Meta{{Offset: 7}},
 			"class a.b.C; want a FileSplit",
 		},
 		"Hive, class not ASCII": {
-			append(append([]byte(splitHead), appendText(nil, hiveSplit)...), "\x00\x02\xc3\xa9"...), []Meta{{Offset: 7}}, "is not ASCII",
+			append(append([]byte(splitHead), AppendText(nil, hiveSplit)...), "\x00\x02\xc3\xa9"...), []Meta{{Offset: 7}}, "is not ASCII",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -277,7 +277,7 @@ func TestVlong(t *testing.T) {
 		if got := string(appendVlong(nil, v)); got != want {
 			t.Errorf("%d is written as %q, want %q", v, got, want)
 		}
-		d := &decoder{r: strings.NewReader(want)}
+		d := &decoder{data: []byte(want)}
 		if got := d.vlong(); got != v || d.err != nil {
 			t.Errorf("%q reads as %d, %v; want %d", want, got, d.err, v)
 		}
@@ -319,8 +319,8 @@ func encode(splits []Split, class string) ([]byte, []Meta) {
 	var metas []Meta
 	for _, s := range splits {
 		metas = append(metas, Meta{Offset: int64(len(b)), Length: s.Length})
-		b = appendText(b, class)
-		b = appendText(b, s.Path)
+		b = AppendText(b, class)
+		b = AppendText(b, s.Path)
 		b = binary.BigEndian.AppendUint64(b, uint64(s.Offset))
 		b = binary.BigEndian.AppendUint64(b, uint64(s.Length))
 	}

@@ -1,14 +1,11 @@
 package jobsplit
 
-import (
-	"bytes"
-	"fmt"
-)
+import "fmt"
 
 // Token returns the identifier and the password of the first token of a kind in a file of
 // tokens (HDTS, version 0), such as the one that an ApplicationMaster is started with.
 func Token(file []byte, kind string) (id, password []byte, err error) {
-	d := &decoder{r: bytes.NewReader(file)}
+	d := &decoder{data: file}
 	d.magic("HDTS\x00")
 	field := func() []byte { return d.bytes(int(d.count("bytes of a token", maxText))) }
 	for range d.count("tokens", maxHosts) {

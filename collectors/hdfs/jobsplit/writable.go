@@ -2,26 +2,17 @@ package jobsplit
 
 import (
 	"bytes"
-	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"unicode/utf8"
 )
 
-// source is the input of a decoder. The decoder reads blocks of bytes and
-// single bytes from it.
-type source interface {
-	io.Reader
-	io.ByteReader
-}
-
 // decoder decodes values in Hadoop's Writable format. The first error is kept
 // in the field err, and all values decoded after that error are zero.
 type decoder struct {
-	r   source
-	n   int64 // number of input bytes decoded so far
-	err error
+	data []byte
+	n    int // number of bytes decoded so far
+	err  error
 }
 
 func (d *decoder) fail(format string, args ...any) {
@@ -30,31 +21,23 @@ func (d *decoder) fail(format string, args ...any) {
 	}
 }
 
-func (d *decoder) byte() byte {
+func (d *decoder) bytes(n int) []byte {
+	if d.err == nil && n > len(d.data)-d.n {
+		d.err = io.ErrUnexpectedEOF
+	}
 	if d.err != nil {
-		return 0
+		return nil
 	}
-	b, err := d.r.ReadByte()
-	if err != nil {
-		d.err = unexpected(err)
-		return 0
-	}
-	d.n++
-	return b
+	d.n += n
+	return d.data[d.n-n : d.n]
 }
 
-func (d *decoder) bytes(n int) []byte {
-	if d.err != nil {
-		return nil
+// number decodes a big-endian number of n bytes.
+func (d *decoder) number(n int) (v uint64) {
+	for _, b := range d.bytes(n) {
+		v = v<<8 | uint64(b)
 	}
-	b := make([]byte, n)
-	got, err := io.ReadFull(d.r, b)
-	d.n += int64(got)
-	if err != nil {
-		d.err = unexpected(err)
-		return nil
-	}
-	return b
+	return v
 }
 
 // vlong decodes an integer of variable length. A first byte from -112 to 127 is
@@ -62,7 +45,7 @@ func (d *decoder) bytes(n int) []byte {
 // bytes that follow. These are big-endian; a negative value is stored as its
 // bitwise complement.
 func (d *decoder) vlong() int64 {
-	first := int8(d.byte())
+	first := int8(d.number(1))
 	if first >= -112 {
 		return int64(first)
 	}
@@ -70,23 +53,14 @@ func (d *decoder) vlong() int64 {
 	if first < -120 {
 		n, negative = -120-int(first), true
 	}
-	var v uint64
-	for range n {
-		v = v<<8 | uint64(d.byte())
-	}
+	v := d.number(n)
 	if negative {
 		v = ^v
 	}
 	return int64(v)
 }
 
-func (d *decoder) long() int64 {
-	b := d.bytes(8)
-	if b == nil {
-		return 0
-	}
-	return int64(binary.BigEndian.Uint64(b))
-}
+func (d *decoder) long() int64 { return int64(d.number(8)) }
 
 func (d *decoder) count(what string, limit int64) int64 {
 	n := d.vlong()
@@ -111,11 +85,7 @@ func (d *decoder) text() string {
 // two bytes, then its bytes. Only ASCII, in which names of classes are, is the
 // same in that format and in UTF-8.
 func (d *decoder) utf() string {
-	length := d.bytes(2)
-	if d.err != nil {
-		return ""
-	}
-	b := d.bytes(int(binary.BigEndian.Uint16(length)))
+	b := d.bytes(int(d.number(2)))
 	if i := bytes.IndexFunc(b, func(r rune) bool { return r < ' ' || r > '~' }); i >= 0 {
 		d.fail("text %.40q is not ASCII", b)
 	}
@@ -129,22 +99,9 @@ func (d *decoder) magic(want string) {
 }
 
 func (d *decoder) end() {
-	if d.err != nil {
-		return
-	}
-	switch _, err := d.r.ReadByte(); {
-	case err == nil:
+	if d.n < len(d.data) {
 		d.fail("more bytes after the last map")
-	case !errors.Is(err, io.EOF):
-		d.err = err
 	}
-}
-
-func unexpected(err error) error {
-	if errors.Is(err, io.EOF) {
-		return io.ErrUnexpectedEOF
-	}
-	return err
 }
 
 func appendVlong(b []byte, v int64) []byte {
@@ -166,7 +123,5 @@ func appendVlong(b []byte, v int64) []byte {
 	return b
 }
 
-func appendText(b []byte, s string) []byte {
-	b = appendVlong(b, int64(len(s)))
-	return append(b, s...)
-}
+// AppendText appends a text, or other bytes, after its length.
+func AppendText(b []byte, s string) []byte { return append(appendVlong(b, int64(len(s))), s...) }
