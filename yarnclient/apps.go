@@ -44,6 +44,9 @@ type App struct {
 	Use      []PartitionUse    `wire:"resourceInfo>resourceUsagesByPartition"`
 }
 
+// Unfinished are the states of applications that have not ended.
+var Unfinished = []string{"NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED", "RUNNING"}
+
 // Ended reports whether the application is in a final state: FINISHED, FAILED
 // or KILLED.
 func (a *App) Ended() bool {

@@ -87,7 +87,7 @@ func Inspect(ctx context.Context, c *Target) (State, error) {
 		if labelOf, err = c.RM.NodesToLabels(ctx); err != nil {
 			return err
 		}
-		apps, err = c.RM.Apps(ctx, yarnclient.AppFilter{States: Unfinished})
+		apps, err = c.RM.Apps(ctx, yarnclient.AppFilter{States: yarnclient.Unfinished})
 		return err
 	})
 	if err != nil {

@@ -247,7 +247,7 @@ func (y *yard) whole(t *testing.T, to *clients.Clients) (w whole) {
 	for _, n := range nodes {
 		w.Running = append(w.Running, n.Host)
 	}
-	apps, err := to.RM.Apps(ctx, yarnclient.AppFilter{States: Unfinished})
+	apps, err := to.RM.Apps(ctx, yarnclient.AppFilter{States: yarnclient.Unfinished})
 	check(err)
 	for _, a := range apps {
 		w.Apps = append(w.Apps, a.ID)

@@ -132,12 +132,9 @@ func whileActive(ctx context.Context, rm *yarnclient.RM, read func() error) erro
 	}
 }
 
-// Unfinished are the YARN states of applications that have not ended.
-var Unfinished = []string{"NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED", "RUNNING"}
-
 func unfinishedApps(ctx context.Context, rm *yarnclient.RM) ([]yarnclient.App, error) {
 	return active(ctx, rm, func(ctx context.Context) ([]yarnclient.App, error) {
-		return rm.Apps(ctx, yarnclient.AppFilter{States: Unfinished})
+		return rm.Apps(ctx, yarnclient.AppFilter{States: yarnclient.Unfinished})
 	})
 }
 

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"heddle/harness/capture"
-	"heddle/harness/change"
 	"heddle/harness/clients"
 	"heddle/harness/lab/labtest"
 	"heddle/traces"
@@ -187,7 +186,7 @@ func TestCapacityAfterKill(t *testing.T) {
 // endTagged ends what a killed run left running.
 func endTagged(t *testing.T, clients *clients.Clients) {
 	t.Helper()
-	apps := must(clients.RM.Apps(t.Context(), yarnclient.AppFilter{States: change.Unfinished}))
+	apps := must(clients.RM.Apps(t.Context(), yarnclient.AppFilter{States: yarnclient.Unfinished}))
 	for _, app := range apps {
 		if strings.Contains(app.Tags, "heddle-") {
 			if err := clients.RM.KillApp(t.Context(), app.ID); err != nil {

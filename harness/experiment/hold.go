@@ -43,7 +43,7 @@ func (t *trialRun) held() (*change.Hold, error) {
 
 // tellOthers tells the user about unfinished applications, which disturb measurements.
 func (w *clusterWorld) tellOthers(ctx context.Context, name string) error {
-	apps, err := w.clusters[name].RM.Apps(ctx, yarnclient.AppFilter{States: change.Unfinished})
+	apps, err := w.clusters[name].RM.Apps(ctx, yarnclient.AppFilter{States: yarnclient.Unfinished})
 	if err != nil {
 		return fmt.Errorf("look for other running applications: %w", err)
 	}

@@ -186,7 +186,7 @@ func TestStoppedAtEachStage(t *testing.T) {
 // noneRunning expects no application of a run to be left on the cluster.
 func noneRunning(t *testing.T, clients *clients.Clients, after string) {
 	t.Helper()
-	apps := must(clients.RM.Apps(t.Context(), yarnclient.AppFilter{States: change.Unfinished}))
+	apps := must(clients.RM.Apps(t.Context(), yarnclient.AppFilter{States: yarnclient.Unfinished}))
 	for _, app := range apps {
 		if strings.Contains(app.Tags, "heddle-") {
 			t.Errorf("%s: application %s still %s", after, app.ID, app.State)
@@ -610,7 +610,7 @@ func TestLeftoversAreEnded(t *testing.T) {
 		"-Dmapreduce.job.tags="+tag, "1", "1000000000000")
 	mustDo(t, client.Start())
 	defer client.Wait()
-	filter := yarnclient.AppFilter{Tags: []string{tag}, States: change.Unfinished}
+	filter := yarnclient.AppFilter{Tags: []string{tag}, States: yarnclient.Unfinished}
 	if !within(time.Minute, func() bool {
 		apps := must(clients.RM.Apps(t.Context(), filter))
 		return len(apps) > 0

@@ -35,10 +35,13 @@ type Files interface {
 }
 
 // HDFS returns a Files that reads from the HDFS of a real cluster.
-func HDFS(cluster *clients.Clients) Files { return &inHDFS{cluster: cluster} }
+func HDFS(cluster *clients.Clients) Files {
+	return &inHDFS{Client: cluster.HDFS, history: cluster.History}
+}
 
 type inHDFS struct {
-	cluster *clients.Clients
+	*hdfs.Client
+	history *yarnclient.History
 
 	mu      sync.Mutex
 	staging string // value of yarn.app.mapreduce.am.staging-dir; empty: not asked for yet
@@ -64,7 +67,7 @@ func (h *inHDFS) Find(ctx context.Context) (err error) {
 		if err != nil {
 			return ""
 		}
-		value, cerr := h.cluster.History.Conf(ctx, name)
+		value, cerr := h.history.Conf(ctx, name)
 		if cerr != nil && !errors.Is(cerr, yarnclient.ErrNotFound) {
 			err = cerr
 		}
@@ -78,33 +81,25 @@ func (h *inHDFS) Find(ctx context.Context) (err error) {
 	return err
 }
 
-func (h *inHDFS) DataNodes(ctx context.Context) ([]hdfs.DataNode, error) {
-	return h.cluster.HDFS.DataNodes(ctx)
-}
-
-func (h *inHDFS) SplitLocations(ctx context.Context, splits []jobsplit.Split) ([][]hdfs.Block, error) {
-	return h.cluster.HDFS.SplitLocations(ctx, splits)
-}
-
 func (h *inHDFS) ReadStaged(ctx context.Context, user, job string) (yarn.Staged, error) {
 	if err := h.Find(ctx); err != nil {
 		return yarn.Staged{}, err
 	}
-	return yarn.ReadStaged(ctx, h.cluster.HDFS, yarn.StagingFolder(h.staging, user, job))
+	return yarn.ReadStaged(ctx, h.Client, yarn.StagingFolder(h.staging, user, job))
 }
 
 func (h *inHDFS) RewriteSplits(ctx context.Context, user, job string, was, now []byte) error {
 	if err := h.Find(ctx); err != nil {
 		return err
 	}
-	return yarn.RewriteSplits(ctx, h.cluster.HDFS, yarn.StagingFolder(h.staging, user, job), was, now)
+	return yarn.RewriteSplits(ctx, h.Client, yarn.StagingFolder(h.staging, user, job), was, now)
 }
 
 func (h *inHDFS) ReadHistory(ctx context.Context, user, job string) (yarn.History, error) {
 	if err := h.Find(ctx); err != nil {
 		return yarn.History{}, err
 	}
-	return yarn.ReadHistory(ctx, h.cluster.HDFS, h.folders, user, job)
+	return yarn.ReadHistory(ctx, h.Client, h.folders, user, job)
 }
 
 // stagedFiles are the files in a job's staging directory, as its ApplicationMaster will

@@ -3,22 +3,12 @@ package watch
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"heddle/yarnclient"
 )
-
-// listed remembers what was listed of the applications with some tags. A ResourceManager makes a report of each
-// application that it lists, with figures by node label, which takes it milliseconds where there are many labels. So
-// applications that are known to have ended are not asked for again, once there are many of them.
-type listed struct {
-	mu        sync.Mutex
-	ended     map[string]yarnclient.App // by id
-	alive     []string
-	lastEndMs int64 // latest end that was listed
-}
 
 const (
 	fewEnded = 20
@@ -26,61 +16,45 @@ const (
 	lateMs = int64(time.Minute / time.Millisecond)
 )
 
-// unended are the states of applications that have not ended.
-var unended = []string{"NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED", "RUNNING"}
-
-// The method list returns the applications that f selects: those that have not ended, and all that have.
-func (l *listed) list(ctx context.Context, rm *yarnclient.RM, f yarnclient.AppFilter) ([]yarnclient.App, error) {
-	l.mu.Lock()
-	whole, from, alive := len(l.ended) < fewEnded, max(1, l.lastEndMs-lateMs), l.alive
-	l.mu.Unlock()
+// list returns the applications that f selects: those that have not ended, and all that have. before is what it
+// returned last. A ResourceManager makes a report of each application that it lists, with figures by node label, which
+// takes it milliseconds where there are many labels. So applications that are known to have ended are not asked for
+// again, once there are many of them.
+func list(ctx context.Context, rm *yarnclient.RM, f yarnclient.AppFilter, before []yarnclient.App) ([]yarnclient.App, error) {
+	known, lastEndMs := map[string]yarnclient.App{}, int64(0)
+	for _, a := range before {
+		if a.Ended() {
+			known[a.ID], lastEndMs = a, max(lastEndMs, a.FinishedMs)
+		}
+	}
 	var apps []yarnclient.App
-	var err error
+	whole := len(known) < fewEnded
 	if !whole {
 		running, ended := f, f
-		running.States, ended.EndedFromMs = unended, from
-		if apps, err = rm.Apps(ctx, running); err != nil {
-			return nil, err
+		running.States, ended.EndedFromMs = yarnclient.Unfinished, max(1, lastEndMs-lateMs)
+		for _, part := range []yarnclient.AppFilter{running, ended} {
+			some, err := rm.Apps(ctx, part)
+			if err != nil {
+				return nil, err
+			}
+			apps = append(apps, some...)
 		}
-		more, err := rm.Apps(ctx, ended)
-		if err != nil {
-			return nil, err
-		}
-		apps = append(apps, more...)
-		whole = slices.ContainsFunc(alive, func(id string) bool { // one that ended earlier, as where the clock was set back
-			return !slices.ContainsFunc(apps, func(a yarnclient.App) bool { return a.ID == id })
+		whole = slices.ContainsFunc(before, func(a yarnclient.App) bool { // one that ended earlier, as where the clock was set back
+			return !a.Ended() && !slices.ContainsFunc(apps, func(b yarnclient.App) bool { return a.ID == b.ID })
 		})
 	}
 	if whole {
+		var err error
 		if apps, err = rm.Apps(ctx, f); err != nil {
 			return nil, err
 		}
 	}
-	return l.take(apps), nil
-}
-
-// take notes what was listed, and returns it together with what ended before.
-func (l *listed) take(apps []yarnclient.App) (all []yarnclient.App) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	for _, a := range apps {
-		if a.Ended() {
-			l.ended[a.ID] = a
-			l.lastEndMs = max(l.lastEndMs, a.FinishedMs)
+		if _, ended := known[a.ID]; !ended || a.Ended() {
+			known[a.ID] = a
 		}
 	}
-	l.alive = nil
-	for _, a := range apps {
-		if _, ended := l.ended[a.ID]; !ended {
-			all = append(all, a)
-			l.alive = append(l.alive, a.ID)
-		}
-	}
-	for _, a := range l.ended {
-		all = append(all, a)
-	}
-	slices.SortFunc(all, func(a, b yarnclient.App) int {
+	return slices.SortedFunc(maps.Values(known), func(a, b yarnclient.App) int {
 		return cmp.Or(cmp.Compare(a.StartedMs, b.StartedMs), cmp.Compare(a.ID, b.ID))
-	})
-	return all
+	}), nil
 }

@@ -38,14 +38,15 @@ type Watcher struct {
 type answers struct {
 	mu     sync.Mutex
 	newest map[question]*answer
-	listed map[string]*listed // by the tags asked for
+	tags   string           // tags of the applications that were asked for last
+	listed []yarnclient.App // applications with these tags, as they were listed last
 
 	// Machines are the names that YARN and HDFS have for hosts. Answers of the NameNode have YARN's.
 	Machines hosts.Names
 }
 
 // question identifies a call to the cluster: its kind ("apps", "nodes", "blocks" or
-// "staged") and what it is about (application tags or a job id).
+// "staged") and, for the last two, the id of the job that it is about.
 type question struct{ what, of string }
 
 // answer is the result of a call to the cluster, or a call that is still under way.
@@ -61,7 +62,7 @@ type answer struct {
 func New(cluster *clients.Clients, files Files) *Watcher {
 	return &Watcher{
 		Cluster: cluster, RM: cluster.RM, Files: files,
-		answers: &answers{newest: map[question]*answer{}, listed: map[string]*listed{}},
+		answers: &answers{newest: map[question]*answer{}},
 	}
 }
 
@@ -73,21 +74,28 @@ func (w *Watcher) Once() *Watcher {
 	return &once
 }
 
-// Apps returns the MapReduce applications that have any of the tags.
+// Apps returns the MapReduce applications that have any of the tags. Who asks for other tags
+// than were asked for last makes the Watcher forget what it knows of those.
 func (w *Watcher) Apps(ctx context.Context, tags []string, maxAge time.Duration) ([]yarnclient.App, error) {
 	tags = slices.Sorted(slices.Values(tags))
-	of := strings.Join(tags, ",")
-	return ask(ctx, w, question{"apps", of}, maxAge, func(ctx context.Context) ([]yarnclient.App, error) {
-		w.mu.Lock()
-		before := w.listed[of]
-		if before == nil {
-			before = &listed{ended: map[string]yarnclient.App{}}
-			w.listed[of] = before
-		}
-		w.mu.Unlock()
+	of, q := strings.Join(tags, ","), question{what: "apps"}
+	w.mu.Lock()
+	if of != w.tags {
+		w.tags, w.listed = of, nil
+		delete(w.newest, q)
+	}
+	before := w.listed
+	w.mu.Unlock()
+	return ask(ctx, w, q, maxAge, func(ctx context.Context) ([]yarnclient.App, error) {
 		f := mapReduce
 		f.Tags = tags
-		return before.list(ctx, w.RM, f)
+		apps, err := list(ctx, w.RM, f, before)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if err == nil && of == w.tags {
+			w.listed = apps
+		}
+		return apps, err
 	})
 }
 

@@ -350,7 +350,7 @@ func TestEndedOnce(t *testing.T) {
 			<-time.After(2 * time.Second)
 		}
 		submit()
-		w.listed["a"].lastEndMs += time.Hour.Milliseconds()
+		w.listed[0].FinishedMs += time.Hour.Milliseconds()
 		<-time.After(time.Minute)
 		same(200)
 	})
