@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"heddle/traces/format"
 )
 
 // Conf is the Hadoop configuration of a job: the value of each property by its
@@ -26,35 +28,14 @@ var ErrNoProperty = errors.New("no property found; is it the XML file of a job o
 // core-site.xml). If a property occurs twice, the last value counts, as in
 // Hadoop. The error wraps ErrNoProperty if the file has none.
 func ParseConf(r io.Reader) (Conf, error) {
-	conf := Conf{}
-	var property struct {
-		Name  string `xml:"name"`
-		Value string `xml:"value"`
+	conf, err := format.Configuration(r)
+	if err == nil && len(conf) == 0 {
+		err = ErrNoProperty
 	}
-	d := xml.NewDecoder(r)
-	for {
-		token, err := d.Token()
-		if errors.Is(err, io.EOF) {
-			if len(conf) == 0 {
-				return nil, fmt.Errorf("read Hadoop configuration: %w", ErrNoProperty)
-			}
-			return conf, nil
-		}
-		if err != nil {
-			return nil, fmt.Errorf("read Hadoop configuration: %w", err)
-		}
-		start, ok := token.(xml.StartElement)
-		if !ok || start.Name.Local != "property" {
-			continue
-		}
-		property.Name, property.Value = "", ""
-		if err := d.DecodeElement(&property, &start); err != nil {
-			return nil, fmt.Errorf("read Hadoop configuration: %w", err)
-		}
-		if name := strings.TrimSpace(property.Name); name != "" {
-			conf[name] = property.Value
-		}
+	if err != nil {
+		return nil, fmt.Errorf("read Hadoop configuration: %w", err)
 	}
+	return conf, nil
 }
 
 // XML returns the configuration as a Hadoop configuration file, sorted by the
@@ -126,6 +107,27 @@ func (c Conf) Float(name string, otherwise float64) float64 {
 		return x
 	}
 	return otherwise
+}
+
+// Container is the container that a job asks for, for a map or a reduce.
+type Container struct {
+	MemoryMB int64
+	VCores   int32
+	Label    string
+}
+
+// Container returns what the job asks for, for a task of the kind "map" or "reduce". If its
+// memory is unset or -1, that is 1 GiB.
+func (c Conf) Container(kind string) Container {
+	mb := c.Int("mapreduce."+kind+".memory.mb", -1)
+	if mb <= 0 {
+		mb = 1024
+	}
+	label, own := c["mapreduce."+kind+".node-label-expression"]
+	if !own {
+		label = c["mapreduce.job.node-label-expression"]
+	}
+	return Container{mb, int32(c.Int("mapreduce."+kind+".cpu.vcores", 1)), label}
 }
 
 // SlowStart returns the fraction of a job's maps that must be done before the

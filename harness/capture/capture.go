@@ -213,10 +213,10 @@ func Start(ctx context.Context, w *watch.Watcher, o Options) (*Session, error) {
 		// Accept an answer of the ResourceManager that another part of the program got
 		// less than half an interval ago. This loop's own last answer is a whole
 		// interval old, and is not accepted.
-		every(ctx, o.EveryRM, sparing(func(ctx context.Context) error { return s.pollRM(ctx, o.EveryRM/2) }))
+		every(ctx, o.EveryRM, sparing(fourTimes, func(ctx context.Context) error { return s.pollRM(ctx, o.EveryRM/2) }))
 	})
 	s.loops.Go(func() {
-		every(ctx, max(o.EveryRM, nodesInterval), sparing(func(ctx context.Context) error { return s.pollNodes(ctx, o.EveryRM/2) }))
+		every(ctx, max(o.EveryRM, nodesInterval), sparing(fourTimes, func(ctx context.Context) error { return s.pollNodes(ctx, o.EveryRM/2) }))
 	})
 	s.loops.Go(func() { every(ctx, o.EveryLocations, s.pollDataNodes) })
 	if o.Sampled != nil {
@@ -395,9 +395,8 @@ func every(ctx context.Context, interval time.Duration, f func(context.Context) 
 	}
 }
 
-// The function sparing leaves out calls of f, so that they take at most a fifth of the time: lists of a
-// large cluster keep a ResourceManager from scheduling.
-func sparing(f func(context.Context) error) func(context.Context) error {
+// The function sparing leaves out calls of f, for as long after each as pause says of the time that it took.
+func sparing(pause func(took time.Duration) time.Duration, f func(context.Context) error) func(context.Context) error {
 	var next time.Time
 	return func(ctx context.Context) error {
 		begun := time.Now()
@@ -405,7 +404,11 @@ func sparing(f func(context.Context) error) func(context.Context) error {
 			return nil
 		}
 		err := f(ctx)
-		next = time.Now().Add(4 * time.Since(begun))
+		next = time.Now().Add(pause(time.Since(begun)))
 		return err
 	}
 }
+
+// fourTimes is the pause after a list of the ResourceManager's, so that such lists take at most a fifth of
+// the time: those of a large cluster keep it from scheduling.
+func fourTimes(took time.Duration) time.Duration { return 4 * took }

@@ -30,10 +30,9 @@ type jobRecord struct {
 	app   yarnclient.App // application as YARN last listed it; it stays the same after the job's end
 	id    traces.JobID
 	user  string
-	over  bool          // YARN has reported the job's end
 	lost  bool          // YARN has not listed the job for lostAfter, so how it ended is not known
 	since traces.Time   // time from which YARN did not list the job; 0 if it was in the last list
-	ended chan struct{} // channel that is closed when the job is over or lost
+	ended chan struct{} // channel that is closed when the job has ended or is lost
 	// endedAt is the time when ended was closed.
 	endedAt time.Time
 
@@ -45,8 +44,6 @@ type jobRecord struct {
 
 	last       yarnclient.Job   // progress of the job that the ApplicationMaster reported last
 	lastListed yarnclient.Job   // progress of the job that the ApplicationMaster reported just before its tasks were last listed
-	askAfter   time.Time        // earliest time to ask the ApplicationMaster again
-	listAfter  time.Time        // earliest time to list the job's tasks again, so that such calls take at most a fifth of the time
 	seen       map[string]stage // stage (waiting, running or ended) that was last recorded of each task and task attempt, by id
 
 	history *jhist.Job
@@ -115,9 +112,7 @@ func (s *Session) follow(j *jobRecord) {
 			every(ctx, s.options.EveryLocations, func(ctx context.Context) error { return s.sample(ctx, j) })
 		})
 	}
-	loops.Go(func() {
-		every(ctx, max(s.options.EveryRM, masterInterval), func(ctx context.Context) error { return s.askMaster(ctx, j) })
-	})
+	loops.Go(func() { s.askMaster(ctx, j) })
 	loops.Wait()
 	if s.life.Err() == nil {
 		s.join(s.life, j)
@@ -301,7 +296,7 @@ func keepHistory(folder *os.Root, job traces.JobID, h yarn.History) error {
 }
 
 // gone reports whether nothing more will happen in the job.
-func (j *jobRecord) gone() bool { return j.over || j.lost }
+func (j *jobRecord) gone() bool { return j.lost || j.app.Ended() }
 
 // lostAfter is how long YARN may leave a job out of its lists before a capture gives
 // the job up. A ResourceManager that restarts without its state forgets all jobs. One

@@ -79,7 +79,7 @@ func (jn *joiner) stored(names []string) {
 // and its end, as the ResourceManager reports them.
 func (jn *joiner) withoutHistory(j *jobRecord) []traces.Event {
 	events := []traces.Event{jn.submitted(j)}
-	if j.over {
+	if j.app.Ended() {
 		events = append(events, jn.finished(j))
 	}
 	return events
@@ -155,33 +155,14 @@ func describe(e *traces.JobSubmitted, conf yarn.Conf) {
 	if conf == nil {
 		return
 	}
-	e.MapMemoryBytes = memory(conf, "map")
-	e.ReduceMemoryBytes = memory(conf, "reduce")
-	e.MapVCores = int32(conf.Int("mapreduce.map.cpu.vcores", 1))
-	e.ReduceVCores = int32(conf.Int("mapreduce.reduce.cpu.vcores", 1))
+	maps, reduces := conf.Container("map"), conf.Container("reduce")
+	e.MapMemoryBytes, e.MapVCores, e.MapLabel = maps.MemoryMB<<20, maps.VCores, maps.Label
+	e.ReduceMemoryBytes, e.ReduceVCores, e.ReduceLabel = reduces.MemoryMB<<20, reduces.VCores, reduces.Label
 	e.SlowStart = conf.SlowStart()
 	e.Speculation = conf.Bool("mapreduce.map.speculative", true) || conf.Bool("mapreduce.reduce.speculative", true)
-	label := conf["mapreduce.job.node-label-expression"]
-	e.MapLabel, e.ReduceLabel = label, label
-	if l, ok := conf["mapreduce.map.node-label-expression"]; ok {
-		e.MapLabel = l
-	}
-	if l, ok := conf["mapreduce.reduce.node-label-expression"]; ok {
-		e.ReduceLabel = l
-	}
 	if e.Reduces == 0 {
 		if n, err := strconv.ParseInt(conf["mapreduce.job.reduces"], 10, 32); err == nil {
 			e.Reduces = int32(n)
 		}
 	}
-}
-
-// memory returns the size in bytes of the container that a job asks for, for a map or a
-// reduce. If the property is unset or -1, the size is 1 GiB.
-func memory(conf yarn.Conf, kind string) int64 {
-	mb := conf.Int("mapreduce."+kind+".memory.mb", -1)
-	if mb <= 0 {
-		mb = 1024
-	}
-	return mb << 20
 }

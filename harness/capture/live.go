@@ -10,17 +10,24 @@ import (
 	"heddle/yarnclient"
 )
 
-// askMaster asks the ApplicationMaster for the job's progress, and records tasks and
+// askMaster asks the ApplicationMaster again and again for the job's progress, and records tasks and
 // attempts that have started or ended. The job's history file is more exact, but
 // exists only after the job's end.
-func (s *Session) askMaster(ctx context.Context, j *jobRecord) error {
-	begun := time.Now()
-	if begun.Before(j.askAfter) {
-		return nil
-	}
+func (s *Session) askMaster(ctx context.Context, j *jobRecord) {
 	master := s.watch.Cluster.RM.AM("application_" + strings.TrimPrefix(string(j.id), "job_"))
+	ask := sparing(s.pause, func(ctx context.Context) error { return s.askProgress(ctx, master, j) })
+	list := sparing(s.pause, func(ctx context.Context) error { return s.listTasks(ctx, master, j) })
+	every(ctx, max(s.options.EveryRM, masterInterval), func(ctx context.Context) error {
+		err := ask(ctx)
+		if err == nil && j.last != j.lastListed { // else no task started or ended since the last list of tasks
+			err = list(ctx)
+		}
+		return err
+	})
+}
+
+func (s *Session) askProgress(ctx context.Context, master *yarnclient.AM, j *jobRecord) error {
 	job, err := master.Job(ctx)
-	j.askAfter = time.Now().Add(s.pause(time.Since(begun)))
 	if err != nil {
 		if errors.Is(err, yarnclient.ErrJobEnded) || errors.Is(err, yarnclient.ErrNoMaster) {
 			return nil
@@ -28,6 +35,7 @@ func (s *Session) askMaster(ctx context.Context, j *jobRecord) error {
 		return s.pollFailed(ctx, string(j.id)+": ApplicationMaster", err)
 	}
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	if j.last.ID == "" {
 		host, _, _ := strings.Cut(j.app.AMHost, ":")
 		s.record(&traces.JobStarted{T: s.joiner.at(job.StartedMs), Job: j.id, AMNode: traces.Node(host), AMAttempt: 1})
@@ -36,23 +44,23 @@ func (s *Session) askMaster(ctx context.Context, j *jobRecord) error {
 	if s.options.Progress != nil {
 		s.options.Progress(s.progress())
 	}
-	s.mu.Unlock()
-	// skip: no task started or ended since the last list of tasks, or that list was slow and is to be repeated only later
-	if job == j.lastListed || time.Now().Before(j.listAfter) {
-		return nil
-	}
-	begun = time.Now()
+	return nil
+}
+
+// listTasks records what has changed in the job's tasks. It gives no warning: the job may have ended; if it
+// has not, the next call tries again.
+func (s *Session) listTasks(ctx context.Context, master *yarnclient.AM, j *jobRecord) error {
+	job := j.last
 	tasks, err := master.Tasks(ctx)
 	for _, t := range tasks {
 		if err == nil {
 			err = s.askTask(ctx, master, j, job, t)
 		}
 	}
-	if err != nil {
-		return err // no warning: the job may have ended; if it has not, the next call tries again
+	if err == nil {
+		j.lastListed = job
 	}
-	j.lastListed, j.listAfter = job, time.Now().Add(s.pause(time.Since(begun)))
-	return nil
+	return err
 }
 
 // stage is what was last recorded of a task or task attempt: that it waits, runs or has
@@ -159,7 +167,7 @@ var outcomes = map[string]traces.Outcome{"SUCCEEDED": traces.Succeeded, "FAILED"
 func (p *Progress) add(j *jobRecord) {
 	p.Jobs++
 	x := j.last
-	if j.over { // its ApplicationMaster was asked before that
+	if j.app.Ended() { // its ApplicationMaster was asked before that
 		p.JobsEnded++
 		x.MapsRunning, x.ReducesRunning = 0, 0
 		if j.app.FinalStatus == "SUCCEEDED" {

@@ -46,7 +46,7 @@ func (s *Session) pollRM(ctx context.Context, maxAge time.Duration) error {
 		}
 		j.since = 0
 		if j.app = app; app.Ended() {
-			j.over, j.endedAt = true, time.Now()
+			j.endedAt = time.Now()
 			close(j.ended)
 			s.record(s.joiner.finished(j))
 		}

@@ -2,7 +2,6 @@ package jhist
 
 import (
 	"cmp"
-	"encoding/xml"
 	"io"
 	"os"
 	"path/filepath"
@@ -33,24 +32,8 @@ func confOf(history, job string) map[string]string {
 		return nil
 	}
 	defer in.Close()
-	conf := map[string]string{}
-	d := xml.NewDecoder(io.LimitReader(in, mostConfBytes))
-	for {
-		token, err := d.Token()
-		if err != nil {
-			return conf
-		}
-		if start, ok := token.(xml.StartElement); ok && start.Name.Local == "property" {
-			var p struct {
-				Name  string `xml:"name"`
-				Value string `xml:"value"`
-			}
-			if d.DecodeElement(&p, &start) != nil {
-				return conf
-			}
-			conf[p.Name] = p.Value
-		}
-	}
+	conf, _ := format.Configuration(io.LimitReader(in, mostConfBytes))
+	return conf
 }
 
 // configured adds to a job's submission what its configuration says of its containers. It returns a

@@ -124,14 +124,8 @@ func (s *staged) rewrite(ctx context.Context, app string, was, now []byte) error
 // the job's configuration, with the memory rounded up to a multiple of the minimum
 // allocation.
 func containerSize(conf yarn.Conf, kind string, leastMB int64) state.Resource {
-	mb := conf.Int("mapreduce."+kind+".memory.mb", -1)
-	if mb <= 0 {
-		mb = 1024
-	}
-	return state.Resource{
-		MemoryMB: int32((mb + leastMB - 1) / leastMB * leastMB),
-		VCores:   int32(conf.Int("mapreduce."+kind+".cpu.vcores", 1)),
-	}
+	c := conf.Container(kind)
+	return state.Resource{MemoryMB: int32((c.MemoryMB + leastMB - 1) / leastMB * leastMB), VCores: c.VCores}
 }
 
 // replicasOf returns the replicas of each split's first block, since the split's
