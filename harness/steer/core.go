@@ -64,29 +64,29 @@ import (
 type Options struct {
 	// Model makes the decisions. It may be nil if Actuator is config.ActuatorNone
 	// and Splits is not config.SplitsPlan.
-	Model sched.Model
+	Model sched.Model `json:"-"`
 	// Actuator is config.ActuatorLabels (the default) or config.ActuatorNone. With
 	// config.ActuatorNone no worker gets another label and the model decides nothing;
 	// only splits are rewritten.
-	Actuator string
+	Actuator string `json:"actuator"`
 	// Splits says which hosts ApplicationMasters read for their jobs' input:
 	// config.SplitsAsSubmitted (the default), config.SplitsCachedOnly or
 	// config.SplitsPlan. For config.SplitsPlan, the Model must be a sched.JobPlanner.
-	Splits string
+	Splits string `json:"splits"`
 	// Capacity says what other load leaves of the nodes, from the first job on.
-	Capacity config.Capacity
+	Capacity config.Capacity `json:"capacity,omitzero"`
 	// Seed is that of the errors with which the Model is told the Capacity ahead.
-	Seed uint64
+	Seed uint64 `json:"seed"`
 	// Reasons makes recorded decisions say what the Model saw.
-	Reasons bool
-	Setup   Setup
+	Reasons bool  `json:"-"`
+	Setup   Setup `json:"setup"`
 	// Origin is the moment from which the trace counts its times.
-	Origin time.Time
+	Origin time.Time `json:"origin"`
 	// RM is the cluster id that the ResourceManager reports. It changes when a
 	// ResourceManager restarts or another becomes active. Nodes are all nodes of YARN
 	// when steering starts.
-	RM    int64
-	Nodes []yarnclient.Node
+	RM    int64             `json:"rm"`
+	Nodes []yarnclient.Node `json:"nodes"`
 }
 
 // Core is the logic of steering, without I/O: it takes observations of the cluster and
@@ -313,10 +313,7 @@ func ask[T any](c *Core, l Look, then func(answer T, sent time.Time, err error))
 	l.Limit = cmp.Or(l.Limit, callLimit)
 	c.out = append(c.out, &l)
 	c.pending[l.Number] = func(o Observation) {
-		var answer T
-		if o.Answer != nil {
-			answer, _ = o.Answer.(T)
-		}
+		answer, _ := o.Answer.(T)
 		then(answer, o.Sent, o.error())
 	}
 }

@@ -13,7 +13,6 @@ type decision struct {
 	job         *job
 	reservation state.ReservationID
 	predicted   state.TaskID
-	branch      state.Branch
 	askedAt     traces.Time
 	grantedAt   traces.Time
 	container   *container // container that YARN granted for the decision; nil: none yet
@@ -99,9 +98,9 @@ func (c *Core) carryOut(x sched.Decision, g *group) bool {
 	if x.Task != state.None {
 		_, e.TaskIndex = c.view.Index(j.id, x.Task)
 	}
-	branch := state.BindNone
 	expected := c.view.NextReduce(j.id)
 	if x.Kind == state.Map {
+		var branch state.Branch
 		expected, branch = c.view.WouldBind(j.id, n.id)
 		e.BindBranch = branch.String()
 	}
@@ -122,7 +121,7 @@ func (c *Core) carryOut(x sched.Decision, g *group) bool {
 	if x.Kind == state.Map {
 		e.BindIndex = int32(t)
 	}
-	d := &decision{id: e.ID, meant: x, job: j, reservation: reservation, predicted: t, branch: branch, group: g}
+	d := &decision{id: e.ID, meant: x, job: j, reservation: reservation, predicted: t, group: g}
 	if g != nil {
 		e.Group = g.id
 		g.members = append(g.members, d)
@@ -161,24 +160,19 @@ func (d *decision) settle(attempt *traces.Attempt) {
 	if d.settled || d.holds(attempt) {
 		return
 	}
-	c := d.job.core
-	e := &traces.Actuation{Outcome: "honoured", Container: d.container.id, Cause: d.remark}
+	e, what := &traces.Actuation{Outcome: "honoured", Container: d.container.id, Cause: d.remark}, sched.Confirmed
 	if attempt != nil {
 		e.Bound = *attempt
 	}
-	if d.group != nil && d.group.failed != "" {
-		e.Outcome, e.Cause = "cancelled", d.group.failed
-		d.end(e)
-		c.observe(sched.Event{What: sched.Cancelled, Job: d.job.id, Task: d.container.task, Node: d.container.node.id, Decision: d.meant})
-		return
-	}
-	if d.surplus != "" {
+	switch {
+	case d.group != nil && d.group.failed != "":
+		e.Outcome, e.Cause, what = "cancelled", d.group.failed, sched.Cancelled
+	case d.surplus != "":
 		e.Outcome, e.Cause = "surplus", "more than one container came: also "+d.surplus
-	} else {
-		c.stats.Honoured++
+	default:
+		d.job.core.stats.Honoured++
 	}
-	d.end(e)
-	c.observe(sched.Event{What: sched.Confirmed, Job: d.job.id, Task: d.container.task, Node: d.container.node.id, Decision: d.meant})
+	d.end(e, what, d.container.task, d.container.node)
 }
 
 // unused records that a decision got its container and no task ran in it.
@@ -190,8 +184,7 @@ func (d *decision) unused() {
 	if d.container.gone() {
 		cause = "the container was gone before a task ran in it"
 	}
-	d.end(&traces.Actuation{Outcome: "unused", Container: d.container.id, Cause: cause})
-	d.job.core.observe(sched.Event{What: sched.Cancelled, Job: d.job.id, Task: d.predicted, Node: d.container.node.id, Decision: d.meant})
+	d.end(&traces.Actuation{Outcome: "unused", Container: d.container.id, Cause: cause}, sched.Cancelled, d.predicted, d.container.node)
 	if d.group != nil {
 		d.group.fail(cause)
 	}
@@ -203,22 +196,22 @@ func (d *decision) giveBack(k state.Kind, n *node, outcome, cause string) {
 	if d.settled {
 		return
 	}
-	c := d.job.core
-	c.state.Cancel(d.reservation)
+	d.job.core.state.Cancel(d.reservation)
 	d.job.coming[k]--
-	d.end(&traces.Actuation{Outcome: outcome, Cause: cause})
-	c.observe(sched.Event{What: sched.Cancelled, Job: d.job.id, Task: d.predicted, Node: n.id, Decision: d.meant})
+	d.end(&traces.Actuation{Outcome: outcome, Cause: cause}, sched.Cancelled, d.predicted, n)
 	if d.group != nil {
 		d.group.fail("another decision of the group came to nothing: " + cause)
 	}
 }
 
-func (d *decision) end(e *traces.Actuation) {
+// The method end records the outcome, and tells the model what became of the decision's task t.
+func (d *decision) end(e *traces.Actuation, what sched.EventKind, t state.TaskID, n *node) {
 	c := d.job.core
 	d.settled = true
 	e.T, e.Decision, e.AskedAt, e.GrantedAt = c.at(), d.id, d.askedAt, d.grantedAt
 	c.record(e)
 	c.stats.Open--
+	c.observe(sched.Event{What: what, Job: d.job.id, Task: t, Node: n.id, Decision: d.meant})
 }
 
 // bound says whether steering knows which task runs in the decision's container, or has

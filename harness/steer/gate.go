@@ -66,22 +66,25 @@ func (j *job) startMasterAgain() {
 		return
 	}
 	j.masterSeenAt = j.core.now
-	j.askMaster(func(has bool, _ time.Time, err error) {
-		if err == nil && !has && j.master == masterStarted {
+	j.askMaster(func(last yarnclient.AppAttempt, _ time.Time, err error) {
+		if err == nil && last.ContainerID == "" && j.master == masterStarted {
 			j.core.note(string(j.jobID()) + ": its next ApplicationMaster attempt may start")
 			j.startMaster()
 		}
 	})
 }
 
-// askMaster asks YARN whether the latest attempt of the application has a container
-// for its ApplicationMaster.
-func (j *job) askMaster(then func(has bool, sent time.Time, err error)) {
+// askMaster asks YARN for the latest attempt of the application. It has a container if its
+// ApplicationMaster has.
+func (j *job) askMaster(then func(last yarnclient.AppAttempt, sent time.Time, err error)) {
 	ask(j.core, Look{What: AskAppAttempts, Of: j.app.ID}, func(list []yarnclient.AppAttempt, sent time.Time, err error) {
+		var last yarnclient.AppAttempt
 		if err != nil {
 			j.core.failed("list attempts of "+j.app.ID, err)
+		} else if len(list) > 0 {
+			last = list[len(list)-1]
 		}
-		then(len(list) > 0 && list[len(list)-1].ContainerID != "", sent, err)
+		then(last, sent, err)
 	})
 }
 
@@ -102,12 +105,12 @@ func (g *gate) step() {
 		g.shut()
 	case g.stage == gateOpen:
 		j := g.now
-		j.askMaster(func(has bool, sent time.Time, err error) {
+		j.askMaster(func(last yarnclient.AppAttempt, sent time.Time, err error) {
 			switch {
 			case g.stage != gateOpen:
 			case err != nil:
 				g.look.in(gateEvery)
-			case has:
+			case last.ContainerID != "":
 				j.master, j.masterSeenAt = masterStarted, c.now
 				g.shut()
 			case c.now.After(g.until): // this job's turn is over: the ApplicationMaster of another job may fit on the node

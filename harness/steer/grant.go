@@ -70,11 +70,16 @@ func (op *opening) grant(x *container) {
 	}
 	switch {
 	case op.stage == queued:
-		op.node.queue = slices.DeleteFunc(op.node.queue, func(y *opening) bool { return y == op })
+		op.unqueue()
 		op.stage = ended
 	case op.stage < parking:
 		op.park("")
 	}
+}
+
+// unqueue takes the opening off its node's queue.
+func (op *opening) unqueue() {
+	op.node.queue = slices.DeleteFunc(op.node.queue, func(x *opening) bool { return x == op })
 }
 
 // keepSpare keeps a container that no decision asked for. YARN may have granted it in

@@ -2,7 +2,6 @@ package steer
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"heddle/harness/sched"
@@ -116,7 +115,7 @@ func (op *opening) giveUp(why string) {
 	op.cancelled = true
 	switch {
 	case op.stage == queued:
-		op.node.queue = slices.DeleteFunc(op.node.queue, func(x *opening) bool { return x == op })
+		op.unqueue()
 		op.end("cancelled", why)
 	case op.stage < parking:
 		op.park(why)

@@ -288,7 +288,11 @@ func (j *job) sawContainers(list []yarnclient.Container, sent time.Time) {
 	list = slices.SortedFunc(slices.Values(list), func(a, b yarnclient.Container) int { return strings.Compare(a.ID, b.ID) })
 	master := slices.ContainsFunc(list, func(x yarnclient.Container) bool { return x.Priority == yarnclient.PriorityAM })
 	if !master { // a list without the ApplicationMaster's container says nothing about the job's tasks: the ApplicationMaster may be lost
-		j.askAttempt()
+		j.askMaster(func(last yarnclient.AppAttempt, _ time.Time, _ error) {
+			if !j.ended && last.ID != "" && last.ID != j.attempt {
+				j.masterLost(last.ID)
+			}
+		})
 		return
 	}
 	j.listedAt = sent
@@ -324,18 +328,4 @@ func (j *job) sawContainers(list []yarnclient.Container, sent time.Time) {
 			op.close()
 		}
 	}
-}
-
-// askAttempt asks YARN for the latest attempt of the application. If that is a new one,
-// the ApplicationMaster was lost.
-func (j *job) askAttempt() {
-	ask(j.core, Look{What: AskAppAttempts, Of: j.app.ID}, func(list []yarnclient.AppAttempt, _ time.Time, err error) {
-		switch {
-		case err != nil:
-			j.core.failed("list attempts of "+j.app.ID, err)
-		case j.ended || len(list) == 0:
-		case list[len(list)-1].ID != j.attempt:
-			j.masterLost(list[len(list)-1].ID)
-		}
-	})
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"heddle/harness/config"
 	"heddle/harness/steer"
 	"heddle/traces"
 )
@@ -133,8 +132,13 @@ func (d *Driver) ask(ctx context.Context, l *steer.Look) (any, error) {
 // change makes a call that changes the cluster. The call is not cancelled when
 // steering ends: the cluster might carry it out all the same, only later.
 func (d *Driver) change(number int64, call func(context.Context) error) {
+	d.call(context.WithoutCancel(d.ctx), callLimit, number, call)
+}
+
+// call makes a call within a time limit, and puts its result into the queue of observations.
+func (d *Driver) call(ctx context.Context, limit time.Duration, number int64, call func(context.Context) error) {
 	d.calls.Go(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(d.ctx), callLimit)
+		ctx, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
 		sent := d.now()
 		err := call(ctx)
@@ -146,21 +150,12 @@ func (d *Driver) change(number int64, call func(context.Context) error) {
 const rewriteLimit = time.Minute
 
 func (d *Driver) rewrite(a *steer.Rewrite) {
-	d.calls.Go(func() {
-		ctx, cancel := context.WithTimeout(d.ctx, rewriteLimit)
-		defer cancel()
-		sent := d.now()
-		var err error
+	d.call(d.ctx, rewriteLimit, a.Number, func(ctx context.Context) error {
 		if d.KeepSplits != nil {
-			err = d.KeepSplits(traces.JobID("job_"+strings.TrimPrefix(a.App, "application_")), a.Was)
+			if err := d.KeepSplits(traces.JobID("job_"+strings.TrimPrefix(a.App, "application_")), a.Was); err != nil {
+				return err
+			}
 		}
-		if err == nil {
-			err = d.files.rewrite(ctx, a.App, a.Was, a.Now)
-		}
-		d.post(steer.Observation{Answers: a.Number, Sent: sent, Err: steer.FailureOf(err)})
+		return d.files.rewrite(ctx, a.App, a.Was, a.Now)
 	})
 }
-
-// decides says whether steering changes the workers' node labels to carry out the
-// scheduler model's decisions.
-func (d *Driver) decides() bool { return d.Core.Actuator != config.ActuatorNone }

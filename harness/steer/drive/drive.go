@@ -17,6 +17,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"heddle/harness/config"
 	"heddle/harness/sched"
 	"heddle/harness/steer"
 	"heddle/harness/watch"
@@ -87,15 +88,12 @@ type Driver struct {
 // steering. Steering ends with Stop or with ctx; call Stop in both cases.
 func Start(ctx context.Context, o Options) (*Driver, error) {
 	o.Watch = o.Watch.Once()
-	setup, err := readSetup(ctx, o.Watch.RM)
-	if err != nil {
-		return nil, fmt.Errorf("start steering: %w", err)
+	err := readSetup(ctx, o.Watch.RM, &o.Core.Setup)
+	var d *Driver
+	if err == nil {
+		least := max(1, int64(o.Core.Setup.Smallest.MemoryMB))
+		d, err = start(ctx, &staged{watch: o.Watch, leastMB: least, jobs: map[string]stagedJob{}}, o)
 	}
-	own := &o.Core.Setup
-	setup.GrantLimit, setup.Keep, setup.MapSlots, setup.ReduceSlots = own.GrantLimit, own.Keep, own.MapSlots, own.ReduceSlots
-	o.Core.Setup = setup
-	files := &staged{watch: o.Watch, leastMB: max(1, int64(setup.Smallest.MemoryMB)), jobs: map[string]stagedJob{}}
-	d, err := start(ctx, files, o)
 	if err != nil {
 		return nil, fmt.Errorf("start steering: %w", err)
 	}
@@ -142,7 +140,7 @@ func start(ctx context.Context, files jobFiles, o Options) (*Driver, error) {
 		return nil, err
 	}
 	d.core = core
-	if d.Core.Setup.LocalityDelay && d.decides() {
+	if d.Core.Setup.LocalityDelay && d.Core.Actuator != config.ActuatorNone {
 		if err := d.Changes.SetSchedulerConf(ctx, steer.NoLocalityDelay); err != nil {
 			return nil, err
 		}
@@ -152,7 +150,7 @@ func start(ctx context.Context, files jobFiles, o Options) (*Driver, error) {
 	}
 	d.stats.Store(&steer.Stats{})
 	d.ctx, d.stop = context.WithCancelCause(ctx)
-	d.Recorder.begin(&d.Core)
+	d.Recorder.begin(d.Core)
 	go d.run()
 	return d, nil
 }

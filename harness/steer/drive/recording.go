@@ -16,7 +16,6 @@ import (
 	"heddle/harness/config"
 	"heddle/harness/internal/units"
 	"heddle/harness/steer"
-	"heddle/yarnclient"
 )
 
 // A recording holds the observations that a steering Core was given, and the actions
@@ -36,16 +35,9 @@ var ErrDiffers = errors.New("the actions differ")
 // recordingHead is the first line of a recording: the settings that steering started
 // with.
 type recordingHead struct {
-	Recording int               `json:"recording"` // version of the recording format
-	Model     config.Model      `json:"model"`
-	Seed      uint64            `json:"seed"`
-	Actuator  string            `json:"actuator"`
-	Splits    string            `json:"splits"`
-	Setup     steer.Setup       `json:"setup"`
-	Origin    time.Time         `json:"origin"`
-	RM        int64             `json:"rm"`
-	Nodes     []yarnclient.Node `json:"nodes"`
-	Capacity  config.Capacity   `json:"capacity,omitzero"`
+	Recording int          `json:"recording"` // version of the recording format
+	Model     config.Model `json:"model"`
+	steer.Options
 }
 
 // recordedStep is one recorded call of the Core's method Step or End.
@@ -97,9 +89,10 @@ func (r *Recorder) line(v any) {
 	r.err = errors.Join(r.err, err)
 }
 
-func (r *Recorder) begin(o *steer.Options) {
+func (r *Recorder) begin(o steer.Options) {
 	if r != nil {
-		r.line(recordingHead{recordingFormat, r.model, r.seed, o.Actuator, o.Splits, o.Setup, o.Origin.Round(0), o.RM, o.Nodes, o.Capacity})
+		o.Seed, o.Origin = r.seed, o.Origin.Round(0)
+		r.line(recordingHead{recordingFormat, r.model, o})
 	}
 }
 
@@ -184,10 +177,7 @@ func replayLines(in io.Reader, each func(after time.Duration, actions []steer.Ac
 	if head.Recording != recordingFormat {
 		return fmt.Errorf("read recording: format %d, this version reads %d", head.Recording, recordingFormat)
 	}
-	o := steer.Options{
-		Actuator: head.Actuator, Splits: head.Splits, Setup: head.Setup,
-		Origin: head.Origin, RM: head.RM, Nodes: head.Nodes, Capacity: head.Capacity, Seed: head.Seed,
-	}
+	o := head.Options
 	if head.Model.Model == config.ModelExternal { // a file must not start a program
 		return errors.New("replay recording: a program of its own decided, which is not started again for a recording")
 	}

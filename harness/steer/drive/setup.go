@@ -19,30 +19,29 @@ import (
 // cluster's settings when steering starts.
 const setupLimit = 20 * time.Second
 
-// readSetup asks the ResourceManager for the node labels, the queue and the settings
+// readSetup fills in the node labels, the queue and the settings
 // that steering needs.
-func readSetup(ctx context.Context, rm *yarnclient.RM) (steer.Setup, error) {
+func readSetup(ctx context.Context, rm *yarnclient.RM, s *steer.Setup) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, setupLimit, fmt.Errorf("the ResourceManager did not answer the questions about its "+
 		"labels and settings within %v", setupLimit))
 	defer cancel()
-	var s steer.Setup
 	scheduler, err := rm.Scheduler(ctx)
 	if err != nil {
-		return s, err
+		return err
 	}
 	if err := require.Scheduler(scheduler); err != nil {
-		return s, fmt.Errorf("%w; without labels only the model yarn can run", err)
+		return fmt.Errorf("%w; without labels only the model yarn can run", err)
 	}
 	labels, err := rm.NodeLabels(ctx)
 	if err != nil {
-		return s, err
+		return err
 	}
 	if s.Triples = triplesOf(labels); len(s.Triples) == 0 {
-		return s, errors.New("the cluster has no pool of labels (idle, and a00, m00, r00 and so on, all exclusive); heddle doctor says " +
+		return errors.New("the cluster has no pool of labels (idle, and a00, m00, r00 and so on, all exclusive); heddle doctor says " +
 			"how to make one")
 	}
 	if s.Queue, s.Triples = queueWith(scheduler.Queues, s.Triples); s.Queue == "" {
-		return s, errors.New("no leaf queue has the capacity 100 % of all three labels of any number (a00, m00, r00 and so on); heddle " +
+		return errors.New("no leaf queue has the capacity 100 % of all three labels of any number (a00, m00, r00 and so on); heddle " +
 			"doctor says how to set one up")
 	}
 	property := func(name, otherwise string) string {
@@ -65,10 +64,10 @@ func readSetup(ctx context.Context, rm *yarnclient.RM) (steer.Setup, error) {
 	s.Beat = time.Duration(number("yarn.resourcemanager.nodemanagers.heartbeat-interval-ms", 1000)) * time.Millisecond
 	s.Smallest = state.Resource{MemoryMB: int32(number("yarn.scheduler.minimum-allocation-mb", 1024)), VCores: 1}
 	if err != nil {
-		return s, err
+		return err
 	}
 	if s.AMLabel == "" {
-		return s, fmt.Errorf("property %s is not set: ApplicationMasters need nodes with a label of their own; heddle doctor says how to "+
+		return fmt.Errorf("property %s is not set: ApplicationMasters need nodes with a label of their own; heddle doctor says how to "+
 			"set them up", require.Of("amLabel")[0].Property)
 	}
 	// A ResourceManager that keeps its scheduler settings only in a file does not
@@ -82,7 +81,7 @@ func readSetup(ctx context.Context, rm *yarnclient.RM) (steer.Setup, error) {
 		delay, perr := strconv.Atoi(conf[require.Queues+"node-locality-delay"])
 		s.LocalityDelay = perr == nil && delay > 0
 	}
-	return s, nil
+	return nil
 }
 
 // triplesOf returns the numbers NN for which the three node labels aNN, mNN and rNN
