@@ -65,51 +65,107 @@ func findCgroup(root, path string, h *host) (*cgroup, error) {
 // groups returns the functions that read the control group's counters, one for
 // each kind, such as CPU or memory.
 func (c *cgroup) groups() []metricGroup {
-	if c.version == 2 {
-		return []metricGroup{
-			{"quota", c.readQuotaV2},
-			{"cpu", c.readCPUV2},
-			{"load", c.readLoad},
-			{"memory", c.readMemoryV2},
-			{"disk", c.readDisksV2},
-		}
-	}
-	return []metricGroup{
-		{"quota", c.readQuotaV1},
-		{"cpu", c.readCPUV1},
-		{"load", c.readLoad},
-		{"memory", c.readMemoryV1},
-		{"disk", c.readDisksV1},
-	}
+	return []metricGroup{{"quota", c.readQuota}, {"cpu", c.readCPU}, {"load", c.readLoad}, {"memory", c.readMemory}, {"disk", c.readDisks}}
 }
 
-// dir returns the control group's folder under a controller of version 1, such
-// as "cpu".
-func (c *cgroup) dir(controller string) (string, error) {
+// controlFiles are the names that a version of control groups has for the files and lines
+// of counters, with the units of times in ns.
+type controlFiles struct {
+	throttled         string // in cpu.stat
+	throttledNs       uint64
+	cpu, user, system string
+	cpuNs             uint64
+	memory            string
+	cache, shared     string // in memory.stat
+	drop              string // what is written to drop the page cache
+}
+
+// tickNs is the unit of the kernel's CPU times (1/USER_HZ) in ns. It is the
+// same on every Linux platform that runs Hadoop.
+const tickNs = 10_000_000
+
+// files are the names by the version, less 1. Version 2 has the lines of cpu.stat about
+// throttling only while the cpu controller is enabled, and does not count single cores.
+var files = [2]controlFiles{
+	{
+		throttled: "throttled_time", throttledNs: 1,
+		cpu: "cpuacct.stat", user: "user", system: "system", cpuNs: tickNs,
+		memory: "memory.usage_in_bytes", cache: "total_cache", shared: "total_shmem", drop: "memory.force_empty",
+	},
+	{
+		throttled: "throttled_usec", throttledNs: 1000,
+		cpu: "cpu.stat", user: "user_usec", system: "system_usec", cpuNs: 1000,
+		memory: "memory.current", cache: "file", shared: "shmem", drop: "memory.reclaim",
+	},
+}
+
+func (c *cgroup) names() *controlFiles { return &files[c.version-1] }
+
+// file returns the path of a file of the control group under a controller of version 1,
+// such as "cpu".
+func (c *cgroup) file(controller, name string) (string, error) {
+	if c.version == 2 {
+		controller = ""
+	}
 	dir, ok := c.dirs[controller]
 	if !ok {
 		return "", fmt.Errorf("controller %s does not have the control group", controller)
 	}
-	return dir, nil
+	return filepath.Join(dir, name), nil
 }
 
-// readCPU reads the CPU time that the group has used, from two lines of a file. Their
-// numbers are in a unit of so many ns.
-func (c *cgroup) readCPU(r *Reading, path, user, system string, unitNs uint64) error {
-	stat, err := keyed(path)
+func (c *cgroup) readQuota(r *Reading) error {
+	path, stat, err := c.keyed("cpu", "cpu.stat")
 	if err != nil {
 		return err
 	}
-	inUser, err := need(stat, user, path)
+	throttled, err := need(stat, c.names().throttled, path)
+	if err == nil {
+		r.Quota = &Quota{throttled * c.names().throttledNs}
+	}
+	return err
+}
+
+func (c *cgroup) readCPU(r *Reading) error {
+	is := c.names()
+	path, stat, err := c.keyed("cpuacct", is.cpu)
 	if err != nil {
 		return err
 	}
-	inSystem, err := need(stat, system, path)
+	user, err := need(stat, is.user, path)
 	if err != nil {
 		return err
 	}
-	r.CPU = &CPUTimes{UserNs: inUser * unitNs, SystemNs: inSystem * unitNs}
+	system, err := need(stat, is.system, path)
+	if err != nil {
+		return err
+	}
+	r.CPU = &CPUTimes{UserNs: user * is.cpuNs, SystemNs: system * is.cpuNs}
 	return nil
+}
+
+func (c *cgroup) readMemory(r *Reading) error {
+	is, limit := c.names(), uint64(math.MaxUint64)
+	path, err := c.file("memory", is.memory)
+	if err != nil {
+		return err
+	}
+	used, err := number(path)
+	if err != nil {
+		return err
+	}
+	_, stat, err := c.keyed("memory", "memory.stat")
+	if err != nil {
+		return err
+	}
+	if c.version == 2 {
+		limit, err = number(filepath.Join(c.dirs[""], "memory.max"))
+	} else if v, ok := stat["hierarchical_memory_limit"]; ok {
+		limit = v
+	}
+	limit = min(limit, c.memoryTotal)
+	r.Memory = &Memory{limit, grown(limit, used), grown(stat[is.cache], stat[is.shared])}
+	return err
 }
 
 // readLoad computes the load average of a control group as the kernel does for
@@ -181,17 +237,17 @@ func (c *cgroup) activeTasks() (int, error) {
 	return active, nil
 }
 
-// keyed reads a file of lines "key value", where values are whole numbers.
-func keyed(path string) (map[string]uint64, error) {
-	data, err := os.ReadFile(path)
+// keyed reads a file of the control group with lines "key value", where values are whole numbers.
+func (c *cgroup) keyed(controller, name string) (path string, values map[string]uint64, err error) {
+	path, err = c.file(controller, name)
 	if err != nil {
-		return nil, err
+		return path, nil, err
 	}
-	values := parseKeyed(string(data))
-	if len(values) == 0 {
-		return nil, fmt.Errorf("read %s: %w", path, errEmpty)
+	data, err := os.ReadFile(path)
+	if values = parseKeyed(string(data)); err == nil && len(values) == 0 {
+		err = fmt.Errorf("read %s: %w", path, errEmpty)
 	}
-	return values, nil
+	return path, values, err
 }
 
 // parseKeyed parses lines "key value". It skips lines whose value is not a

@@ -46,14 +46,10 @@ func (s *Sampler) DropCaches() (Dropped, error) {
 // page cache. It changes nothing.
 func (s *Sampler) CanDropCaches() error {
 	path := s.host.dropFile()
-	if c := s.cgroup; c != nil {
-		path = filepath.Join(c.dirs[""], "memory.reclaim")
-		if c.version != 2 {
-			dir, err := c.dir("memory")
-			if err != nil {
-				return fmt.Errorf("drop caches of control group %s: %w", c.path, err)
-			}
-			path = filepath.Join(dir, "memory.force_empty")
+	if s.cgroup != nil {
+		var err error
+		if path, err = s.cgroup.dropFile(); err != nil {
+			return err
 		}
 	}
 	if err := unix.Access(path, unix.W_OK); err != nil {
@@ -81,32 +77,38 @@ func (h *host) dropCaches() (Dropped, error) {
 	})
 }
 
-func (c *cgroup) dropCaches() (Dropped, error) {
-	if c.version == 2 {
-		path := filepath.Join(c.dirs[""], "memory.reclaim")
-		return dropping("cgroup", "memory.reclaim", c.readMemoryV2, func(cached uint64) error {
-			if cached == 0 {
-				return nil
-			}
-			// The option swappiness keeps processes from being swapped out. Linux
-			// before 6.7 lacks it, so the request is repeated without this option.
-			amount := strconv.FormatUint(cached, 10)
-			err := writeExisting(path, amount+" swappiness=0\n")
-			if errors.Is(err, syscall.EINVAL) {
-				err = writeExisting(path, amount+"\n")
-			}
-			if errors.Is(err, syscall.EAGAIN) {
-				return nil // no error: pages that are in use stay in the page cache, and AfterBytes includes them
-			}
-			return err
-		})
-	}
-	dir, err := c.dir("memory")
+// dropFile returns the file to which to write to empty the group's page cache.
+func (c *cgroup) dropFile() (string, error) {
+	path, err := c.file("memory", c.names().drop)
 	if err != nil {
-		return Dropped{}, fmt.Errorf("drop caches of control group %s: %w", c.path, err)
+		return "", fmt.Errorf("drop caches of control group %s: %w", c.path, err)
 	}
-	return dropping("cgroup", "memory.force_empty", c.readMemoryV1, func(uint64) error {
-		return writeExisting(filepath.Join(dir, "memory.force_empty"), "0\n")
+	return path, nil
+}
+
+func (c *cgroup) dropCaches() (Dropped, error) {
+	path, err := c.dropFile()
+	if err != nil {
+		return Dropped{}, err
+	}
+	return dropping("cgroup", c.names().drop, c.readMemory, func(cached uint64) error {
+		if c.version == 1 {
+			return writeExisting(path, "0\n")
+		}
+		if cached == 0 {
+			return nil
+		}
+		// The option swappiness keeps processes from being swapped out. Linux
+		// before 6.7 lacks it, so the request is repeated without this option.
+		amount := strconv.FormatUint(cached, 10)
+		err := writeExisting(path, amount+" swappiness=0\n")
+		if errors.Is(err, syscall.EINVAL) {
+			err = writeExisting(path, amount+"\n")
+		}
+		if errors.Is(err, syscall.EAGAIN) {
+			return nil // no error: pages that are in use stay in the page cache, and AfterBytes includes them
+		}
+		return err
 	})
 }
 

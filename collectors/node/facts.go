@@ -43,14 +43,10 @@ func (s *Sampler) Facts() Facts {
 }
 
 func (s *Sampler) readMemory() func(*Reading) error {
-	switch {
-	case s.cgroup == nil:
+	if s.cgroup == nil {
 		return s.host.readMemory
-	case s.cgroup.version == 2:
-		return s.cgroup.readMemoryV2
-	default:
-		return s.cgroup.readMemoryV1
 	}
+	return s.cgroup.readMemory
 }
 
 // Clock is the state of the node's clock as the kernel reports it.

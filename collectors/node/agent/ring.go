@@ -36,9 +36,12 @@ const (
 )
 
 // Page is the list of samples in one answer of an agent: those after a cursor.
-type Page struct {
+type Page = page[node.Sample]
+
+// page is a Page whose samples may be JSON already, as the agent sends them.
+type page[S node.Sample | json.RawMessage] struct {
 	// Samples are the node's samples in order of time; at most 1000.
-	Samples []node.Sample `json:"samples"`
+	Samples []S `json:"samples"`
 	// Next is the cursor to pass in the next request, to get the samples after
 	// those of this page.
 	Next Cursor `json:"next"`
@@ -50,16 +53,6 @@ type Page struct {
 	// Restarted is true if the requested cursor is from an earlier run of the
 	// agent. The samples of that run are gone; Lost does not count them.
 	Restarted bool `json:"restarted"`
-}
-
-// encodedPage is a Page, as the agent sends it, with samples that are JSON
-// already.
-type encodedPage struct {
-	Samples   []json.RawMessage `json:"samples"`
-	Next      Cursor            `json:"next"`
-	More      bool              `json:"more"`
-	Lost      uint64            `json:"lost"`
-	Restarted bool              `json:"restarted"`
 }
 
 // ring keeps an agent's newest samples and overwrites the oldest. Each sample
@@ -105,10 +98,10 @@ func (r *ring) index(seq uint64) int { return int((seq - 1) % uint64(r.size)) }
 
 // since returns the samples that follow the position in its parameter after,
 // oldest first: at most limit samples of at most maxPageBytes.
-func (r *ring) since(after Cursor, limit int) (encodedPage, error) {
+func (r *ring) since(after Cursor, limit int) (page[json.RawMessage], error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	p := encodedPage{Samples: []json.RawMessage{}}
+	p := page[json.RawMessage]{Samples: []json.RawMessage{}}
 	from := r.oldest // number (Seq) of the first sample that the answer has
 	switch after {
 	case FromOldest:

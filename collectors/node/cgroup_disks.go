@@ -4,57 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 )
-
-// tickNs is the unit of the kernel's CPU times (1/USER_HZ) in ns. It is the
-// same on every Linux platform that runs Hadoop.
-const tickNs = 10_000_000
-
-func (c *cgroup) readQuotaV1(r *Reading) error {
-	dir, err := c.dir("cpu")
-	if err != nil {
-		return err
-	}
-	stat, err := keyed(filepath.Join(dir, "cpu.stat"))
-	if err != nil {
-		return err
-	}
-	r.Quota = &Quota{stat["throttled_time"]}
-	return nil
-}
-
-func (c *cgroup) readCPUV1(r *Reading) error {
-	dir, err := c.dir("cpuacct")
-	if err != nil {
-		return err
-	}
-	return c.readCPU(r, filepath.Join(dir, "cpuacct.stat"), "user", "system", tickNs)
-}
-
-func (c *cgroup) readMemoryV1(r *Reading) error {
-	dir, err := c.dir("memory")
-	if err != nil {
-		return err
-	}
-	used, err := number(filepath.Join(dir, "memory.usage_in_bytes"))
-	if err != nil {
-		return err
-	}
-	stat, err := keyed(filepath.Join(dir, "memory.stat"))
-	if err != nil {
-		return err
-	}
-	limit := c.memoryTotal
-	if v, ok := stat["hierarchical_memory_limit"]; ok {
-		limit = min(limit, v)
-	}
-	r.Memory = &Memory{limit, grown(limit, used), grown(stat["total_cache"], stat["total_shmem"])}
-	return nil
-}
 
 // errNotCounted means that the kernel lists no disk for a control group. Then
 // it is not known whether the group did no input or output, or the kernel did
@@ -62,26 +15,29 @@ func (c *cgroup) readMemoryV1(r *Reading) error {
 var errNotCounted = errors.New("no device counted: the group did no input or output yet," +
 	" or no group ever had a blkio.throttle limit on the device, before which the kernel does not count")
 
-// readDisksV1 reads a control group's disk counters. They come from the blkio
+// readDisks reads a control group's disk counters. In version 1 they come from the blkio
 // throttling layer, which counts the group's reads, direct writes and
 // synchronous writes. That layer does not count pages that the kernel writes
 // to disk later.
-func (c *cgroup) readDisksV1(r *Reading) error {
-	dir, err := c.dir("blkio")
+func (c *cgroup) readDisks(r *Reading) error {
+	name, parse := "blkio.throttle.io_service_bytes_recursive", parseBlkio
+	if c.version == 2 {
+		name, parse = "io.stat", parseIOStat
+	}
+	path, err := c.file("blkio", name)
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(dir, "blkio.throttle.io_service_bytes_recursive")
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	disks, err := parseBlkio(string(data))
+	disks, err := parse(string(data))
 	if err != nil {
 		return fmt.Errorf("read %s: %w", path, err)
 	}
 	r.Disks = c.host.disksOnly(disks)
-	if len(disks) == 0 {
+	if c.version == 1 && len(disks) == 0 {
 		return errNotCounted
 	}
 	return nil
@@ -111,6 +67,33 @@ func parseBlkio(text string) ([]DiskCounters, error) {
 		} else {
 			disks[i].WriteBytes = v
 		}
+	}
+	return disks, nil
+}
+
+// parseIOStat parses the control group file io.stat, with lines "254:0 rbytes=1
+// wbytes=2 rios=3 wios=4 …".
+func parseIOStat(text string) ([]DiskCounters, error) {
+	disks := []DiskCounters{}
+	for line := range strings.Lines(text) {
+		f := strings.Fields(line)
+		if len(f) < 2 { // skip the line of a disk that had no input or output
+			continue
+		}
+		d := DiskCounters{Device: f[0]}
+		for _, field := range f[1:] {
+			key, value, _ := strings.Cut(field, "=")
+			into, ok := map[string]*uint64{"rbytes": &d.ReadBytes, "wbytes": &d.WriteBytes}[key]
+			if !ok {
+				continue
+			}
+			v, err := strconv.ParseUint(value, 10, 64)
+			if err != nil {
+				return nil, err
+			}
+			*into = v
+		}
+		disks = append(disks, d)
 	}
 	return disks, nil
 }
