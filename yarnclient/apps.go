@@ -2,6 +2,7 @@ package yarnclient
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -138,6 +139,9 @@ func ReadApps(in io.Reader) (apps []App, err error) {
 	body, err := io.ReadAll(io.LimitReader(in, mostKeptBytes))
 	if err == nil {
 		err = decode(body, &apps, "apps", "app")
+	}
+	if err == nil && len(apps) == 0 {
+		err = errors.New("it lists none; want the answer of a ResourceManager to /ws/v1/cluster/apps")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read list of applications: %w", err)
