@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"heddle/harness/nearest"
 	"heddle/harness/stats"
 	"heddle/traces"
 )
@@ -28,16 +29,25 @@ func (m Metric) within(of string) (Metric, error) {
 	if err != nil || name == "" || !m.OfJobs() || by != ByQueue && by != ByUser && by != byJob {
 		return m, fmt.Errorf("metric %s of %s: want one of jobs, such as waiting.p95, of a queue, user NAME, or job PATTERN", m.Name, of)
 	}
-	m.has = func(j *Job) bool {
+	m.by, m.of, m.called = by, name, func(j *Job) string {
 		switch by {
 		case ByUser:
-			return j.User == name
+			return j.User
 		case byJob:
-			ok, _ := path.Match(name, j.Name) // the pattern was tried above
-			return ok
+			return j.Name
 		}
-		queue := "." + cmp.Or(j.Queue, "default")
-		return strings.HasSuffix(queue, "."+name) || strings.HasSuffix("."+name, queue)
+		return cmp.Or(j.Queue, "default")
+	}
+	m.has = func(j *Job) bool {
+		switch is := m.called(j); by {
+		case ByUser:
+			return is == name
+		case byJob:
+			ok, _ := path.Match(name, is) // the pattern was tried above
+			return ok
+		default:
+			return strings.HasSuffix("."+is, "."+name) || strings.HasSuffix("."+name, "."+is)
+		}
 	}
 	all := m.ofJobs
 	m.Name, m.Text, m.part, m.ofJobs = m.Name+" of "+of, m.Text+", of "+of, nil, nil
@@ -82,6 +92,22 @@ func (m Metric) Jobs(f *Figures) (list []*Job, refused int) {
 		}
 	}
 	return list, refused
+}
+
+// Lacks returns an error if the metric is of jobs of a queue, a user or a name that no job has.
+func (m Metric) Lacks(f *Figures) error {
+	if jobs, _ := m.Jobs(f); len(jobs) > 0 {
+		return nil
+	}
+	var names []string
+	for _, j := range f.JobList {
+		names = append(names, m.called(j))
+	}
+	text := ""
+	if near := nearest.Name(m.of, names); near != "" {
+		text = fmt.Sprintf("; did you mean %q?", near)
+	}
+	return fmt.Errorf("no %s %q%s", m.by, m.of, text)
 }
 
 // fewBeyond is how many jobs have to be beyond a percentile for it to have an interval: else it is

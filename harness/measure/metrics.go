@@ -34,6 +34,8 @@ type Metric struct {
 	madeUp string
 
 	has      func(*Job) bool // of which jobs alone it is; nil: of all
+	by, of   string          // of a queue, a user or a job, and its name
+	called   func(*Job) string
 	property *Property
 	beyond   float64 // of a percentile, the share of jobs beyond it
 	value    func([]*Figures) float64

@@ -91,8 +91,8 @@ func (p *Plan) fits(t *recorded.Trace) error {
 		metrics = append(metrics, p.Thresholds[i].Metric)
 	}
 	for _, m := range metrics {
-		if list, _ := m.Jobs(f); len(list) == 0 {
-			return fmt.Errorf("%s: %s has no such job", m.Name, t.Name)
+		if err := m.Lacks(f); err != nil {
+			return fmt.Errorf("%s: %s has %w", m.Name, t.Name, err)
 		}
 	}
 	for _, axis := range p.Axes {
