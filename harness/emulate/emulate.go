@@ -159,7 +159,7 @@ func (c *Cluster) start(ctx context.Context, described *config.Cluster, folder s
 	}
 	own := *described
 	own.ResourceManagers, own.NameNodes, own.HistoryServer, own.Agents = []string{"http://" + c.manager.Web}, nil, c.web, nil
-	own.Security, own.Kerberos = config.SecuritySimple, nil
+	own.Security, own.Kerberos, own.User = config.SecuritySimple, nil, cmp.Or(own.User, "heddle")
 	if c.Clients, err = clients.To(&own, clients.Patience{}); err != nil {
 		return err
 	}

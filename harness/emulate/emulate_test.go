@@ -36,7 +36,7 @@ func needJars(t *testing.T) {
 // described is a cluster of so many one-slot nodes in racks of at most 40.
 func described(nodes int, async bool) *config.Cluster {
 	const beat = units.Duration(200 * time.Millisecond)
-	return &config.Cluster{Name: "emulated", User: "tester", Machines: &config.Machines{
+	return &config.Cluster{Name: "emulated", Machines: &config.Machines{
 		Nodes: nodes, Racks: (nodes + 39) / 40, Slots: 1, Container: 512 * units.MiB, BlockSize: 64 * units.MiB, Replication: 1,
 		NMHeartbeat: beat, AMHeartbeat: beat, Async: async,
 	}}
