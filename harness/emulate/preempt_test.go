@@ -98,6 +98,8 @@ func TestPreemptionOracle(t *testing.T) {
 				}
 			}
 			emulated := emulatedOnce(t, filepath.Join(folder, fmt.Sprintf("preempt-%d.json", n)), f, jobs)
+			orders, err := simulateOrders(t, f, jobs)
+			mustDo(t, err)
 			for _, q := range f.Leaves() {
 				var real, ours int
 				for i := range jobs {
@@ -110,7 +112,7 @@ func TestPreemptionOracle(t *testing.T) {
 					t.Errorf("%s: %d containers are preempted, %d in the simulation", q.Path, real, ours)
 				}
 			}
-			for _, text := range compareQueues(t, f, jobs, [][]queueRun{emulated}, simulateOrders(t, f, jobs), false) {
+			for _, text := range compareQueues(t, f, jobs, [][]queueRun{emulated}, orders, false) {
 				t.Error(text)
 			}
 		})
