@@ -73,9 +73,13 @@ const (
 func (b *Behaviour) Check() error { return option.CheckAll(b) }
 
 // Under returns how the cluster behaves under a scheduler model: the splits are those
-// of the model if it has some, and YARN's own decisions need no actuator, and know no slots.
+// of the model if it has some, and YARN's own decisions need no actuator, and know no slots. A model with a
+// file of queues is the ResourceManager that reads it.
 func (b Behaviour) Under(m Model) Behaviour {
 	b.Splits = cmp.Or(m.Splits, b.Splits, SplitsAsSubmitted)
+	if m.FollowsQueues() && b.Actuator == ActuatorLabels {
+		b.Actuator = ActuatorNone
+	}
 	if m.Model == ModelYARN {
 		b.Actuator, b.MapSlots, b.ReduceSlots = ActuatorNone, 0, 0
 		if b.Splits == SplitsPlan {

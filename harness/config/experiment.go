@@ -188,7 +188,9 @@ func (e *Experiment) fill(file string) {
 	}
 	if e.Actuator == "" {
 		e.Actuator = ActuatorNone
-		if slices.ContainsFunc(e.Models, func(m Model) bool { return m.Model != ModelYARN && cmp.Or(m.Splits, e.Splits) != SplitsPlan }) {
+		if slices.ContainsFunc(e.Models, func(m Model) bool {
+			return m.Model != ModelYARN && !m.FollowsQueues() && cmp.Or(m.Splits, e.Splits) != SplitsPlan
+		}) {
 			e.Actuator = ActuatorLabels
 		}
 	}
@@ -297,7 +299,7 @@ func (e *Experiment) unsupported() problems {
 		case planned && !plans:
 			p.addf(path, "model %q makes no plan of splits; set splits: %s, or use a model that makes one, such as planned", m.Model,
 				SplitsAsSubmitted)
-		case e.Actuator == ActuatorNone && !planned:
+		case e.Actuator == ActuatorNone && !planned && !m.FollowsQueues():
 			p.addf(path, "model %q has no effect with actuator %s; set actuator: %s", m.Model, ActuatorNone, ActuatorLabels)
 		}
 	}

@@ -151,7 +151,7 @@ func TestOnePass(t *testing.T) {
 	mustDo(t, os.WriteFile(file, []byte(`workloads:
   - {name: wordcuont, size: 1GiB}
   - {trace: nothere.tsv}
-models: [yarn, delya, {model: delay, params: {nodeSkip: 3}}, "a b"]
+models: [yarn, delya, {model: delay, params: {nodeSkip: 3}}, "a b", {model: capacity, params: {queues: none.xml}}]
 actuator: labels
 thresholds: {makespan: [delay < delya]}
 `), 0o644))
@@ -166,14 +166,15 @@ thresholds: {makespan: [delay < delya]}
 		`mine.yaml:4:16: models[1]: no model "delya"; did you mean "delay"?`,
 		`mine.yaml:4:57: models[2].params.nodeSkip: model delay: no parameter "nodeSkip"; did you mean "nodeSkips"?`,
 		`mine.yaml:4:62: models[3]: "a b": want the name of a model`,
+		`mine.yaml:4:104: models[4].params.queues: open ` + filepath.Join(filepath.Dir(file), "none.xml"),
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q in one pass, have\n%v", want, err)
 		}
 	}
 	var all *Error
-	if errors.As(err, &all); len(all.Problems) != 5 {
-		t.Errorf("%d problems, want 5:\n%v", len(all.Problems), err)
+	if errors.As(err, &all); len(all.Problems) != 6 {
+		t.Errorf("%d problems, want 6:\n%v", len(all.Problems), err)
 	}
 }
 
@@ -190,6 +191,7 @@ func TestActuatorByDefault(t *testing.T) {
 		"models: [yarn]":                  ActuatorNone,
 		"models: [yarn, delay]":           ActuatorLabels,
 		"models: [planned]\nsplits: plan": ActuatorNone,
+		"models: [yarn, {model: capacity, params: {queues: root.queues=default}}]":     ActuatorNone,
 		"models: [planned, fifo]\nactuator: none":                                      ActuatorNone,
 		"models: [yarn]\nactuator: labels":                                             ActuatorLabels,
 		"models: [{model: planned, splits: plan}, {model: fifo, splits: asSubmitted}]": ActuatorLabels,

@@ -66,17 +66,18 @@ func (m *Model) Keeps() bool { return m.State == StateKeep }
 
 // FollowsQueues reports whether the model is YARN's Capacity scheduler with a file of queues, which needs
 // no actuator.
-func (m *Model) FollowsQueues() bool { return m.Params[queuesParam] != "" }
+func (m *Model) FollowsQueues() bool { return m.Model != ModelExternal && m.Params[queuesParam] != "" }
 
 const queuesParam = "queues"
 
 // readQueues replaces the path of a file of queues, which is beside another file, by what it says.
 func (m *Model) readQueues(file string) error {
 	path := m.Params[queuesParam]
-	if path == "" || strings.ContainsAny(path, "=<\n") {
+	if !m.FollowsQueues() || strings.ContainsAny(path, "=<\n") {
 		return nil
 	}
 	beside(file, &path)
+	m.Params[queuesParam] = path
 	f, err := ReadQueues(path)
 	if err == nil {
 		m.Params[queuesParam] = f.String()
@@ -104,6 +105,7 @@ func (m *Model) shorten(name string) { m.Model = name }
 
 func (m *Model) fill(e *Experiment, file string) {
 	m.PlaceReduces(m.Reduces)
+	_ = m.readQueues(file) // which modelProblems does again, and tells
 	m.Command = slices.Clone(m.Command)
 	for i, word := range m.Command {
 		beside, err := filepath.Abs(filepath.Join(filepath.Dir(file), word))
@@ -167,6 +169,9 @@ func (e *Experiment) modelProblems(p *problems) {
 			p.addf(path+".state", "%s: the cluster's own scheduler learns nothing; remove the key", m.State)
 		case m.Model == ModelYARN && len(m.Params) > 0:
 			p.addf(path+".params", "want none for %s: the cluster's own configuration sets its scheduler's parameters", ModelYARN)
+		}
+		if err := m.readQueues(""); err != nil {
+			p.addf(path+".params."+queuesParam, "%v; want a file, or its text", err)
 		}
 		labels[m.Label] = true
 		p.keys(m, path)

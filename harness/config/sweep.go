@@ -5,7 +5,6 @@ import (
 	"math"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -43,8 +42,6 @@ type Sweep struct {
 	Metrics []string `yaml:"metrics" text:"Metrics that are told; settings are chosen by the first, and compared by the first two."`
 	// Thresholds are what a setting must keep to be chosen.
 	Thresholds limits `yaml:"thresholds,omitempty" text:"What a setting must keep to be chosen, such as waiting.p95 of adhoc < 30s, or end of nightly < 06:00."`
-
-	unread problems `yaml:"-"` // about files of queues
 }
 
 // Values of Sweep.Sample.
@@ -125,9 +122,7 @@ func (s *Sweep) fill(file string) {
 	}
 	beside(file, &s.Calibration)
 	for i := range s.Models {
-		if err := s.Models[i].readQueues(file); err != nil {
-			s.unread.addf(fmt.Sprintf("models[%d].params.%s", i, queuesParam), "%v; want a file, or its text", err)
-		}
+		_ = s.Models[i].readQueues(file) // which modelProblems does again, and tells
 	}
 	for i := range s.Traces {
 		t := &s.Traces[i]
@@ -159,7 +154,7 @@ func (s *Sweep) experiment() *Experiment {
 }
 
 func (s *Sweep) problems() problems {
-	p := s.unread
+	var p problems
 	if !fileName.MatchString(s.Name) {
 		p.addf("name", "%q: want letters, digits and ._-, first a letter or digit", s.Name)
 	}
@@ -172,9 +167,6 @@ func (s *Sweep) problems() problems {
 	}
 	e := s.experiment()
 	e.modelProblems(&p)
-	if slices.ContainsFunc(s.Models, func(m Model) bool { return m.FollowsQueues() }) {
-		e.Actuator = ActuatorLabels
-	}
 	for i := range s.Models {
 		switch m := &s.Models[i]; {
 		case m.Keeps():

@@ -36,6 +36,10 @@ func (o *Options) refuseKeys(c *config.Cluster) error {
 		c.Name)
 	refuse(e.Speculation == config.SpeculationLATE, "speculation", "Hadoop has no rule %s; want %s or %s, or use --simulate",
 		config.SpeculationLATE, config.SpeculationNone, config.SpeculationHadoop)
+	for i := range e.Models {
+		refuse(e.Models[i].FollowsQueues(), fmt.Sprintf("models[%d]", i), "a ResourceManager follows a file of its own; want %s, with "+
+			"machines.queues for one that is emulated, or use --simulate", config.ModelYARN)
+	}
 	for i := range e.Faults {
 		f, path := &e.Faults[i], fmt.Sprintf("faults[%d]", i)
 		refuse(f.What == config.FaultFailAttempts, path+".what", "no cluster supports %s; use --simulate", f.What)

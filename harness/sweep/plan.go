@@ -379,9 +379,6 @@ func (p *Plan) addSettings(s *config.Sweep, points []map[string]string) error {
 func settingOf(s *config.Sweep, m config.Model, point map[string]string) (Setting, error) {
 	x := Setting{Model: m, Behaviour: s.Under(m), Cluster: map[string]string{}, Values: map[string]string{}, Label: m.Label}
 	maps.Copy(x.Cluster, s.Cluster)
-	if m.FollowsQueues() && x.Actuator == config.ActuatorLabels {
-		x.Actuator = config.ActuatorNone // as the ResourceManager that reads the file
-	}
 	x.Model.Params = map[string]string{}
 	maps.Copy(x.Model.Params, m.Params)
 	var changes []string
