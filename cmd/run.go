@@ -130,6 +130,7 @@ func carryOut(c *cli.Context, x *experiment.Options, world, name string) (*runs.
 	case runs.WorldSimulated:
 		return experiment.Simulate(c.Context, *x, x.Calibration)
 	case runs.WorldEmulated:
+		putsBack(c, "nothing; the emulated cluster ends", "its files heddle-emulated-* are left in the folder for temporary files")
 		return experiment.Emulate(c.Context, *x, x.Calibration)
 	}
 	changesCluster(c, append([]string{name}, slices.Collect(maps.Keys(x.Others))...)...)
