@@ -16,6 +16,7 @@
 package calibration
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -38,6 +39,9 @@ type Calibration struct {
 	// Sharing is how many cores the attempts on a node share, as a fraction of the
 	// node's cores in the trace. 0 means that attempts do not slow each other down.
 	Sharing float64 `json:"sharing"`
+	// NodeCores is how many cores a node has where nobody says it: the most that one has in
+	// the traces; 0: they do not tell.
+	NodeCores float64 `json:"nodeCores,omitempty"`
 	// Fetches says from where reduces fetched map output in the replays that corrected the
 	// fit, as in config.Experiment. Replays with the calibration fetch alike.
 	Fetches string `json:"fetches,omitempty"`
@@ -274,7 +278,9 @@ func (c *Calibration) Names() string {
 }
 
 // Cores returns how many cores the attempts on a node share that has this many.
-func (c *Calibration) Cores(has float64) float64 { return c.Sharing * coresOf(has) }
+func (c *Calibration) Cores(has float64) float64 {
+	return c.Sharing * coresOf(cmp.Or(has, c.NodeCores))
+}
 
 // coresOf returns the node's cores, or 1 if the trace does not give them.
 func coresOf(cores float64) float64 {

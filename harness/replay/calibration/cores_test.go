@@ -21,4 +21,8 @@ func TestCoresNobodySaid(t *testing.T) {
 			t.Errorf("%s: %v cores, want %v", name, got, c.want)
 		}
 	}
+	fitted := calibration.Calibration{Sharing: 0.75, NodeCores: 2}
+	if got := fitted.Cores(0); got != 1.5 {
+		t.Errorf("fitted to nodes of two cores: %v of a node of which nothing is known, want 1.5", got)
+	}
 }

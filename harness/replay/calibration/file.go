@@ -77,7 +77,7 @@ func (c *Calibration) check() error {
 // figures are all numbers that may be any, from 0.
 func (c *Calibration) figures() []float64 {
 	figures := []float64{
-		float64(c.LinkBytesPerSec), float64(c.UplinkBytesPerSec), float64(c.DiskBytesPerSec), float64(c.AMBeatMs), c.Sharing,
+		float64(c.LinkBytesPerSec), float64(c.UplinkBytesPerSec), float64(c.DiskBytesPerSec), float64(c.AMBeatMs), c.Sharing, c.NodeCores,
 		c.HostCores, c.MasterCores, c.MastersUp, c.OthersCores,
 		c.AMStart.Value, c.Finish.Value, c.Turnover.Value, c.TaskStart.Value, c.LaunchMs, c.FreeMs,
 	}

@@ -57,6 +57,9 @@ func (c *Calibration) fitSharing(list []*recorded.Trace, hostCores float64) {
 	known, others, machine := knownSharing(list, hostCores), 0.0, hostCores
 	for _, t := range list {
 		machine = cmp.Or(machine, t.Header.Cluster.HostCores)
+		for _, n := range t.Nodes {
+			c.NodeCores = max(c.NodeCores, n.Cores)
+		}
 		others += t.Header.Cluster.OthersCores / float64(len(list))
 	}
 	list = sharingCost.measured(list)

@@ -76,7 +76,8 @@ func (c *Calibration) facts() (facts doc.List) {
 		}
 		facts = append(facts, text)
 	case c.Sharing > 0:
-		facts = append(facts, fmt.Sprintf("Attempts on a node share %.3g of its cores.", c.Sharing))
+		facts = append(facts, fmt.Sprintf("Attempts on a node share %.3g of its cores, which are %.3g where nobody says it.", c.Sharing,
+			coresOf(c.NodeCores)))
 	default:
 		facts = append(facts, "Attempts on a node do not slow each other down, as far as these traces tell.")
 	}
