@@ -15,10 +15,11 @@ import (
 type layout struct {
 	sep     byte // between columns
 	columns []column
-	named   bool   // by a header
-	wrong   string // what a header lacks
-	number  int    // of the line, from 1
-	jobs    int    // lines so far that are no header
+	named   bool     // by a header
+	wrong   string   // what a header lacks
+	unread  []string // names of columns that are not known
+	number  int      // of the line, from 1
+	jobs    int      // lines so far that are no header
 	last    traces.Time
 	fields  [][]byte // of one line; the memory is reused
 }
@@ -99,7 +100,7 @@ var units = [...]struct {
 // header reports whether a line names columns: no field is a number, and some are names
 // that are known.
 func (l *layout) header(line []byte) bool {
-	found := []column{}
+	found, unread := []column{}, []string{}
 	has, known := [other + 1]bool{}, false
 	for i, field := range split(line, l.sep, l.fields[:0]) {
 		if _, number := parseNumber(field, 1); number && i > 0 {
@@ -123,13 +124,16 @@ func (l *layout) header(line []byte) bool {
 			worth *= 1e9
 		}
 		c.unit = int64(worth)
+		if c.what == other {
+			unread = append(unread, string(field))
+		}
 		has[c.what], known = true, known || c.what >= submit && c.what <= output
 		found = append(found, c)
 	}
 	if !known || len(found) < 3 {
 		return false
 	}
-	l.columns, l.named = found, true
+	l.columns, l.named, l.unread = found, true, unread
 	for _, want := range [...]int{submit, input, shuffle, output} {
 		if !has[want] {
 			l.wrong = "the header names no column " + names[want]

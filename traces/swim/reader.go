@@ -12,6 +12,7 @@ import (
 
 // Defects that an import finds in SWIM's lists, and what it does about each.
 var (
+	unread    mend.Kind = "a column whose name says nothing: not read (column)"
 	badLine   mend.Kind = "a line that is no job: left out (job)"
 	badJob    mend.Kind = "a job over the limits: left out (job)"
 	unordered mend.Kind = "a job submitted before the one above it: put where its time is"
@@ -26,6 +27,9 @@ func (r reader) Read(in io.Reader) error {
 	last, list := traces.Time(0), &layout{}
 	for job, err := range list.read(in) {
 		r.Records++
+		for ; len(list.unread) > 0 && err == nil; list.unread = list.unread[1:] {
+			err = r.Log.Add(unread, "the header", fmt.Sprintf("%.40q", list.unread[0]))
+		}
 		if bad, ok := errors.AsType[*LineError](err); ok {
 			err = r.Log.Add(badLine, fmt.Sprintf("line %d", bad.Line), bad.Reason)
 		} else if err == nil {

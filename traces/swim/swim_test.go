@@ -92,6 +92,9 @@ func TestRead(t *testing.T) {
 		{"Job ID,Submit time (s),Inter-arrival,Map input bytes,Shuffle bytes,Reduce output bytes\njob0,1,2,3,4,5\n", job0(3, ""), ""},
 		{"Job ID, Submit time, Gap, Input, Shuffle, Output\njob0,1,2,3,4,5\n", job0(3, ""), ""},
 		{"insert into t select a from b,9,9,9,9,9\njob0,1,2,3,4,5\n", job0(3, ""), ""},
+		{"id\tsubmit\tinput\tshuffle\toutput\tqueue\njob0\t1\t3\t4\t5\t\n", traces.JobListed{
+			T: 1e9, Job: "job0", Name: "job0", GapSec: 1, InputBytes: 3, ShuffleBytes: 4, OutputBytes: 5,
+		}, ""},
 		{"job ID submit gap input shuffle output path\njob0 1 2 3 4 5 p\n", none, "7 columns, but the header names 8"},
 		{strings.Repeat("x", maxLineBytes+1), none, "bytes long"},
 	} {
