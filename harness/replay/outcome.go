@@ -98,8 +98,12 @@ func Each(n int, config func(i int) (Config, error), done func(i int, o *Outcome
 			}
 			o, err := outcome(c)
 			if err == nil && c.Sanity && len(c.Trace.Jobs) > 0 {
+				by := c.Calibration
+				if !c.Modelled {
+					by = nil
+				}
 				if o.RecordedOrder, err = orderOf(c)(); err == nil {
-					o.Warnings = append(o.Warnings, o.RecordedOrder.doubts(c.Trace, c.Modelled, o.Assumed)...)
+					o.Warnings = append(o.Warnings, o.RecordedOrder.doubts(c.Trace, by, o.Assumed)...)
 				} else if !errors.Is(err, sim.ErrInterrupted) {
 					o.Warnings, err = append(o.Warnings,
 						fmt.Sprintf("what was recorded cannot be replayed, so it is not known how far off these replays are: %v", err)), nil

@@ -12,6 +12,7 @@ import (
 	"heddle/harness/doc"
 	"heddle/harness/internal/units"
 	"heddle/harness/measure"
+	"heddle/harness/replay/calibration"
 	"heddle/harness/replay/recorded"
 	"heddle/harness/sim"
 	"heddle/traces"
@@ -111,8 +112,9 @@ func (o *RecordedOrder) String() string {
 		doc.Number(o.is/1000, "s"), doc.Number(o.was/1000, "s"), o.MakespanPct, o.CompletionPct, jobs)
 }
 
-// doubts returns the warning of a replay that is too far off, with the likeliest causes first.
-func (o *RecordedOrder) doubts(t *recorded.Trace, modelled bool, assumed []string) (list []string) {
+// doubts returns the warning of a replay that is too far off, with the likeliest causes first. Times are by
+// a calibration, unless it is nil.
+func (o *RecordedOrder) doubts(t *recorded.Trace, by *calibration.Calibration, assumed []string) (list []string) {
 	if max(math.Abs(o.MakespanPct), math.Abs(o.CompletionPct)) <= mostOffPct && o.Jobs == o.of {
 		return nil
 	}
@@ -123,9 +125,12 @@ func (o *RecordedOrder) doubts(t *recorded.Trace, modelled bool, assumed []strin
 	if len(assumed) > 0 && strings.HasSuffix(assumed[0], "(--slots)") && t.Parallel() {
 		causes = append(causes, "assumed are "+assumed[0])
 	}
-	if modelled {
+	switch {
+	case by != nil && slices.Contains(by.Traces, t.Name):
+		causes = append(causes, fmt.Sprintf("the calibration is the mean of %s", printable.Count(len(by.Traces), "trace")))
+	case by != nil:
 		causes = append(causes, `a calibration to other jobs or machines: "heddle replay --calibrate" fits one to this trace`)
-	} else if len(causes) == 0 && t.Foreign() {
+	case len(causes) == 0 && t.Foreign():
 		causes = []string{"the time that Hadoop takes beside tasks, which is assumed"}
 	}
 	text := t.Name + ": " + o.String() + Distrust
