@@ -28,6 +28,9 @@ func (o *Options) Fit(path string) (costs *calibration.Calibration, unlike strin
 		return nil, "", err
 	}
 	costs, err = replay.Calibrate(list, recorded.Change{}, o.Experiment.Fetches)
+	if err == nil && len(costs.Workloads) == 0 {
+		err = fmt.Errorf("calibration: run %s measured no task: want one of a cluster", path)
+	}
 	return costs, Unlike(o.Experiment, run.Run, true), err
 }
 
