@@ -146,6 +146,9 @@ func carryOut(ctx context.Context, o *Options, w world) (*runs.Run, error) {
 		return nil, errors.Join(err, w.close(ctx))
 	}
 	run, err := open(ctx, o, w.name(), hadoop)
+	if o.Resume != "" && errors.Is(err, runs.ErrExists) { // it is finished
+		return run, w.close(ctx)
+	}
 	if err != nil {
 		return run, errors.Join(err, w.close(ctx))
 	}
