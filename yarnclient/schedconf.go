@@ -40,6 +40,23 @@ type QueueSettings struct {
 	Settings map[string]string
 }
 
+// Set adds a setting to the change: one of a queue or, if queue is empty, of the whole scheduler.
+func (c *SchedulerChange) Set(queue, name, value string) {
+	settings := &c.Global
+	if queue != "" {
+		i := slices.IndexFunc(c.Update, func(q QueueSettings) bool { return q.Queue == queue })
+		if i < 0 {
+			i = len(c.Update)
+			c.Update = append(c.Update, QueueSettings{Queue: queue})
+		}
+		settings = &c.Update[i].Settings
+	}
+	if *settings == nil {
+		*settings = map[string]string{}
+	}
+	(*settings)[name] = value
+}
+
 // SetSchedulerConf changes settings of the running Capacity scheduler. If the
 // cluster keeps them in memory (store class "memory"), a restart of the
 // ResourceManager undoes the change.

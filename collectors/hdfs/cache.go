@@ -17,10 +17,10 @@ const NoLimit = math.MaxInt64
 // CachePool groups HDFS cache directives under one owner and one limit.
 type CachePool struct {
 	Name string
-	// Owner, Group and Mode say who may use the pool. If they are empty, a new
-	// pool gets the NameNode's defaults (user, group, 0755).
-	Owner, Group string
-	Mode         fs.FileMode
+	// Owner and Mode say who may use the pool. A new pool gets the user as its owner
+	// and, if Mode is zero, the NameNode's default of 0755.
+	Owner string
+	Mode  fs.FileMode
 	// Limit is the maximum number of bytes that the pool may cache, each
 	// replica counted; [NoLimit] means no limit. Zero means the NameNode's
 	// default for a new pool. A limit of zero bytes cannot be set.
@@ -53,7 +53,7 @@ func (c *Client) CachePools(ctx context.Context) ([]CachePool, error) {
 		for _, e := range resp.Entries {
 			info := e.GetInfo()
 			pools = append(pools, CachePool{
-				Name: info.GetPoolName(), Owner: info.GetOwnerName(), Group: info.GetGroupName(),
+				Name: info.GetPoolName(), Owner: info.GetOwnerName(),
 				Mode: fs.FileMode(info.GetMode()).Perm(), Limit: info.GetLimit(),
 			})
 		}
@@ -67,12 +67,6 @@ func (c *Client) CachePools(ctx context.Context) ([]CachePool, error) {
 // AddCachePool makes an HDFS cache pool. Only superusers may do so.
 func (c *Client) AddCachePool(ctx context.Context, p CachePool) error {
 	info := &hdfspb.CachePoolInfo{PoolName: new(p.Name)}
-	if p.Owner != "" {
-		info.OwnerName = new(p.Owner)
-	}
-	if p.Group != "" {
-		info.GroupName = new(p.Group)
-	}
 	if p.Mode != 0 {
 		info.Mode = new(int32(p.Mode.Perm()))
 	}

@@ -65,40 +65,22 @@ func (c *Client) walk(ctx context.Context, root string, visit func(File) bool) e
 	return nil
 }
 
-// pages lists the entries of a folder, or one file, page by page. It requests
-// the next page from the NameNode while the caller uses the page before. The
+// pages lists the entries of a folder, or one file, page by page. The
 // NameNode ends a page after 1000 entries or about 1000 replicas
 // (dfs.ls.limit).
 func (c *Client) pages(ctx context.Context, dir string, locations bool) iter.Seq2[[]*hdfspb.FileStatus, error] {
-	type answer struct {
-		list *hdfspb.DirectoryListing
-		err  error
-	}
 	return func(yield func([]*hdfspb.FileStatus, error) bool) {
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		ask := func(after []byte) <-chan answer {
-			ch := make(chan answer, 1)
-			go func() {
-				list, err := c.list(ctx, dir, after, locations)
-				ch <- answer{list, err}
-			}()
-			return ch
-		}
-		for coming := ask([]byte{}); coming != nil; {
-			a := <-coming
-			coming = nil
-			if a.err != nil {
-				yield(nil, a.err)
+		for after, more := []byte{}, true; more; {
+			list, err := c.list(ctx, dir, after, locations)
+			if err != nil {
+				yield(nil, err)
 				return
 			}
-			entries := a.list.PartialListing
-			if n := len(entries); n > 0 && a.list.RemainingEntries > 0 {
-				coming = ask(slices.Clone(entries[n-1].Path))
+			entries := list.PartialListing
+			if more = len(entries) > 0 && list.RemainingEntries > 0; more {
+				after = entries[len(entries)-1].Path
 			}
-			if !yield(entries, nil) {
-				return
-			}
+			more = yield(entries, nil) && more
 		}
 	}
 }

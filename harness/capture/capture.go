@@ -266,7 +266,7 @@ func (s *Session) readCluster(ctx context.Context) error {
 	}
 	// The trace's header holds these nodes, so only changes of them are recorded as events. A node's label is recorded when it is first seen.
 	for _, n := range s.facts.Nodes {
-		s.nodes[string(n.Node)] = &nodeRecord{up: true, cache: -1}
+		s.node(string(n.Node)).up = true
 	}
 	s.readAgents(ctx)
 	return nil

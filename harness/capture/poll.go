@@ -107,15 +107,19 @@ func (s *Session) noteUnlisted(now traces.Time, j *jobRecord) {
 		j.id, lostAfter))
 }
 
+// The method node returns what is known of a node.
+func (s *Session) node(host string) *nodeRecord {
+	if s.nodes[host] == nil {
+		s.nodes[host] = &nodeRecord{cache: -1}
+	}
+	return s.nodes[host]
+}
+
 // noteNode records in the trace if the node came up or went down, and if its label
 // changed.
 func (s *Session) noteNode(now traces.Time, n yarnclient.Node) {
 	name, running := traces.Node(n.Host), n.State == "RUNNING"
-	r := s.nodes[n.Host]
-	if r == nil {
-		r = &nodeRecord{cache: -1}
-		s.nodes[n.Host] = r
-	}
+	r := s.node(n.Host)
 	switch {
 	case running && !r.up:
 		s.record(&traces.NodeUp{T: now, NodeFacts: traces.NodeFacts{
@@ -187,11 +191,7 @@ func (s *Session) agentPoll(a clients.Agent) func(context.Context) error {
 func (s *Session) recordBatch(node string, b agent.Batch) (newest *traces.NodeSample) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r := s.nodes[node]
-	if r == nil {
-		r = &nodeRecord{cache: -1}
-		s.nodes[node] = r
-	}
+	r := s.node(node)
 	switch {
 	case !r.agent:
 		r.before = -1 // not known yet

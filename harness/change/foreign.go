@@ -23,12 +23,10 @@ var (
 // A journal that somebody else wrote may name any setting, label or node of the cluster:
 // what heddle never changes is shown, and not put back.
 func foreign(ctx context.Context, rm *yarnclient.RM) (func(Change) string, error) {
-	row := require.Of("amLabel")[0]
-	masters, err := rm.Conf(ctx, row.Property)
-	if err != nil && !errors.Is(err, yarnclient.ErrNotFound) {
+	masters, err := mastersLabel(ctx, rm)
+	if err != nil {
 		return nil, err
 	}
-	masters = cmp.Or(masters, row.Value)
 	now, err := nodesToLabels(ctx, rm)
 	ours := func(label string) bool { return label == masters || require.InPool(label) }
 	return func(c Change) string {
@@ -55,6 +53,16 @@ func foreign(ctx context.Context, rm *yarnclient.RM) (func(Change) string, error
 		}
 		return ""
 	}, err
+}
+
+// mastersLabel returns the label of the nodes that ApplicationMasters start on.
+func mastersLabel(ctx context.Context, rm *yarnclient.RM) (string, error) {
+	row := require.Of("amLabel")[0]
+	name, err := rm.Conf(ctx, row.Property)
+	if errors.Is(err, yarnclient.ErrNotFound) {
+		err = nil
+	}
+	return cmp.Or(name, row.Value), err
 }
 
 func (c Change) ownSetting(ours func(label string) bool) bool {

@@ -70,12 +70,19 @@ func ReadJournal(ctx context.Context, files lease.Files) (j Journal, err error) 
 // file in HDFS and removes it again.
 func Inspect(ctx context.Context, c *Target) (State, error) {
 	s := State{Cluster: c.Name, Hold: "none", Labels: []Label{}, Nodes: []Node{}, Warnings: []string{}}
+	if err := s.inspect(ctx, c); err != nil {
+		return s, fmt.Errorf("inspect cluster %s: %w", c.Name, err)
+	}
+	return s, nil
+}
+
+func (s *State) inspect(ctx context.Context, c *Target) error {
 	var labels []yarnclient.NodeLabel
 	var nodes []yarnclient.Node
 	var apps []yarnclient.App
 	var labelOf map[string][]string
 	if _, err := c.RM.Info(ctx); err != nil { // fail at once if no ResourceManager answers, rather than wait for one
-		return s, fmt.Errorf("inspect cluster %s: %w", c.Name, err)
+		return err
 	}
 	err := whileActive(ctx, c.RM, func() (err error) {
 		if labels, err = c.RM.NodeLabels(ctx); err != nil {
@@ -91,7 +98,7 @@ func Inspect(ctx context.Context, c *Target) (State, error) {
 		return err
 	})
 	if err != nil {
-		return s, fmt.Errorf("inspect cluster %s: %w", c.Name, err)
+		return err
 	}
 	j, err := ReadJournal(ctx, c.Files)
 	if l := j.Lease; err == nil && l.Epoch > 0 {
@@ -99,7 +106,7 @@ func Inspect(ctx context.Context, c *Target) (State, error) {
 		s.Hold, err = l.State(ctx, c.Files)
 	}
 	if err != nil {
-		return s, fmt.Errorf("inspect cluster %s: %w", c.Name, err)
+		return err
 	}
 	s.Noted = j.Changes
 	for _, n := range nodes {
@@ -115,7 +122,7 @@ func Inspect(ctx context.Context, c *Target) (State, error) {
 	s.addLabels(labels, labelOf)
 	switch s.Hold {
 	case "held":
-		return s, nil
+		return nil
 	case "void":
 		s.Warnings = append(s.Warnings, "the lease was not renewed in time and is void: 'heddle restore', or an agent with --watchdog, "+
 			"puts back the noted changes")
@@ -127,7 +134,7 @@ func Inspect(ctx context.Context, c *Target) (State, error) {
 	for _, app := range strandedApps(apps, nodes) {
 		s.Warnings = append(s.Warnings, app+", which no running node has, and no harness steers: it waits for ever; kill it")
 	}
-	return s, nil
+	return nil
 }
 
 func (s *State) addLabels(labels []yarnclient.NodeLabel, labelOf map[string][]string) {

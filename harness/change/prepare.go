@@ -1,7 +1,6 @@
 package change
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,7 +37,7 @@ type Preparation struct {
 	// file. Then the user has to put Settings into capacity-scheduler.xml.
 	ByHand bool `json:"byHand"`
 
-	update []yarnclient.QueueSettings
+	change yarnclient.SchedulerChange
 }
 
 // Prepare sets a cluster up for steering. It adds the node labels that package
@@ -72,10 +71,10 @@ func prepare(ctx context.Context, c *Target, o PrepareOptions) (Preparation, err
 }
 
 func (h *Hold) prepare(ctx context.Context, p Preparation) error {
-	if err := h.addLabels(ctx, true, p.Labels); err != nil || p.ByHand || len(p.update) == 0 {
+	if err := h.addLabels(ctx, true, p.Labels); err != nil || p.ByHand || len(p.Settings) == 0 {
 		return err
 	}
-	return h.setConf(ctx, true, yarnclient.SchedulerChange{Update: p.update})
+	return h.setConf(ctx, true, p.change)
 }
 
 // plan finds the node labels and scheduler settings that steering needs and the
@@ -83,7 +82,6 @@ func (h *Hold) prepare(ctx context.Context, p Preparation) error {
 func plan(ctx context.Context, rm *yarnclient.RM, o PrepareOptions) (Preparation, error) {
 	p := Preparation{Queue: o.Queue, Labels: []string{}, Settings: map[string]string{}}
 	needs := require.All(o.Triples)
-	mastersLabel := require.Of("amLabel")[0]
 	var labels []yarnclient.NodeLabel
 	var scheduler yarnclient.Scheduler
 	var conf map[string]string
@@ -97,11 +95,9 @@ func plan(ctx context.Context, rm *yarnclient.RM, o PrepareOptions) (Preparation
 		if scheduler, err = rm.Scheduler(ctx); err != nil {
 			return err
 		}
-		name, err := rm.Conf(ctx, mastersLabel.Property)
-		if err != nil && !errors.Is(err, yarnclient.ErrNotFound) {
+		if needs.Labels.Masters, err = mastersLabel(ctx, rm); err != nil {
 			return err
 		}
-		needs.Labels.Masters = cmp.Or(name, mastersLabel.Value)
 		conf, err = rm.SchedulerConf(ctx)
 		remote, refused := errors.AsType[*yarnclient.RemoteError](err)
 		if p.ByHand = refused && remote.Status == 400; p.ByHand {
@@ -135,10 +131,7 @@ func plan(ctx context.Context, rm *yarnclient.RM, o PrepareOptions) (Preparation
 	lacking, err := require.LackingQueueSettings(scheduler, conf, p.Queue, needs.Labels)
 	for _, q := range lacking {
 		p.Settings[q.Name] = q.Value
-		if n := len(p.update); n == 0 || p.update[n-1].Queue != q.Queue {
-			p.update = append(p.update, yarnclient.QueueSettings{Queue: q.Queue, Settings: map[string]string{}})
-		}
-		p.update[len(p.update)-1].Settings[strings.TrimPrefix(q.Name, require.Queues+q.Queue+".")] = q.Value
+		p.change.Set(q.Queue, strings.TrimPrefix(q.Name, require.Queues+q.Queue+"."), q.Value)
 	}
 	return p, err
 }

@@ -206,9 +206,7 @@ func (h *Hold) putBack(ctx context.Context, which func(Change) bool) (Report, er
 	}
 	why, err := active(ctx, u.RM, func(ctx context.Context) (func(Change) string, error) { return foreign(ctx, u.RM) })
 	if err != nil {
-		for _, c := range todo.sorted("") {
-			u.left(c, err.Error())
-		}
+		u.allLeft(todo.sorted(""), err)
 		return u.report, h.Held()
 	}
 	for _, c := range todo.sorted("") {

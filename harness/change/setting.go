@@ -65,18 +65,9 @@ func (setting) Left(ctx context.Context, u *undoing, _ []Change) (finder, error)
 // Undo puts all settings back in one call. One by one would fail, since the
 // capacities of the queues below one parent must always add up to 100 %.
 func (setting) Undo(ctx context.Context, u *undoing, list []Change) []error {
-	change := yarnclient.SchedulerChange{Global: map[string]string{}}
+	var change yarnclient.SchedulerChange
 	for _, c := range list {
-		if c.Queue == "" {
-			change.Global[c.Name] = c.Value
-			continue
-		}
-		i := slices.IndexFunc(change.Update, func(q yarnclient.QueueSettings) bool { return q.Queue == c.Queue })
-		if i < 0 {
-			i = len(change.Update)
-			change.Update = append(change.Update, yarnclient.QueueSettings{Queue: c.Queue, Settings: map[string]string{}})
-		}
-		change.Update[i].Settings[c.Name] = c.Value
+		change.Set(c.Queue, c.Name, c.Value)
 	}
 	return all(list, u.RM.SetSchedulerConf(ctx, change))
 }
