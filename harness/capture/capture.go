@@ -148,9 +148,7 @@ type Session struct {
 	warnings       map[string]int // number of times that each warning occurred, by its text
 	warned         map[string]int // number of different warnings about each topic of a daemon or agent
 	failed         error          // first error in writing the event file of a job
-	facts          traces.ClusterFacts
-	software       map[string]string
-	settings       map[string]string
+	header         traces.Header
 }
 
 // nodeRecord is the last known state of a node: what YARN says about it, its label
@@ -183,27 +181,27 @@ func Start(ctx context.Context, w *watch.Watcher, o Options) (*Session, error) {
 	s := &Session{
 		watch: w, options: o, start: time.Now(),
 		alive: map[string]*jobRecord{}, joined: map[string]Job{}, nodes: map[string]*nodeRecord{},
-		warnings: map[string]int{}, warned: map[string]int{}, software: map[string]string{}, settings: map[string]string{},
+		warnings: map[string]int{}, warned: map[string]int{}, header: o.Header,
 	}
+	h := &s.header
+	h.Origin, h.StartUnixNs, h.Writer = cmp.Or(h.Origin, traces.Measured), s.start.UnixNano(), "heddle"
+	h.Model, h.Actuator, h.Splits = cmp.Or(h.Model, "yarn"), cmp.Or(h.Actuator, "none"), cmp.Or(h.Splits, "asSubmitted")
 	s.life, s.stop = context.WithCancel(ctx)
 	ctx = s.life
 	if err := s.readCluster(ctx); err != nil {
 		s.stop()
 		return nil, fmt.Errorf("start capture: %w: %w", clients.ErrUnable, err)
 	}
-	s.joiner = joiner{
-		start: s.start, workload: o.Workload, costs: o.Costs,
-		pools: o.Pools, terms: o.Terms, locations: newLocations(), racks: racksOf(s.facts.Nodes), machines: &s.watch.Machines,
-	}
+	s.joiner = joiner{Options: o, start: s.start, locations: newLocations(), racks: racksOf(s.header.Cluster.Nodes), machines: &s.watch.Machines}
 	var err error
 	if s.jobs, err = makeJobs(o.Folder); err == nil {
-		s.part, err = tracefile.Create(filepath.Join(o.Folder.Name(), PartFile), s.header())
+		s.part, err = tracefile.Create(filepath.Join(o.Folder.Name(), PartFile), s.header)
 	}
 	if err != nil {
 		s.stop()
 		return nil, fmt.Errorf("start capture: %w", err)
 	}
-	for _, n := range s.facts.Nodes {
+	for _, n := range h.Cluster.Nodes {
 		if o.Seen != nil {
 			o.Seen(&traces.NodeUp{NodeFacts: n})
 		}
@@ -253,19 +251,19 @@ func (s *Session) readCluster(ctx context.Context) error {
 	if err := s.watch.Find(ctx); err != nil {
 		return err
 	}
-	s.software["hadoop"] = info.HadoopVersion
-	if java := javaVersion(ctx, cluster); java != "" {
-		s.software["java"] = java
+	h := &s.header
+	h.Software = map[string]string{"hadoop": info.HadoopVersion}
+	if java := cluster.JavaVersion(ctx); java != "" {
+		h.Software["java"] = java
 	}
-	s.settings, err = readSettings(ctx, cluster)
-	if err != nil {
+	if h.Settings, err = readSettings(ctx, cluster); err != nil {
 		return err
 	}
-	if s.facts, err = facts(ctx, s.watch); err != nil {
+	if h.Cluster, err = facts(ctx, s.watch); err != nil {
 		return err
 	}
 	// The trace's header holds these nodes, so only changes of them are recorded as events. A node's label is recorded when it is first seen.
-	for _, n := range s.facts.Nodes {
+	for _, n := range h.Cluster.Nodes {
 		s.node(string(n.Node)).up = true
 	}
 	s.readAgents(ctx)
@@ -282,7 +280,7 @@ func (s *Session) Stop(ctx context.Context) (Result, error) {
 		s.join(ctx, s.alive[id])
 	}
 	err := errors.Join(s.failed, s.part.CloseIncomplete("its jobs' histories are in files of their own"), s.jobs.Close())
-	r := Result{Header: s.header(), Jobs: s.Jobs(), folder: s.options.Folder}
+	r := Result{Header: s.header, Jobs: s.Jobs(), folder: s.options.Folder}
 	for _, w := range slices.Sorted(maps.Keys(s.warnings)) {
 		if n := s.warnings[w]; n > 1 {
 			w = fmt.Sprintf("%s (%d times)", w, n)
@@ -323,14 +321,6 @@ func (s *Session) Jobs() []Job {
 	}
 	slices.SortFunc(list, func(a, b Job) int { return strings.Compare(a.Application, b.Application) })
 	return list
-}
-
-func (s *Session) header() traces.Header {
-	h := s.options.Header
-	h.Origin, h.StartUnixNs, h.Writer = cmp.Or(h.Origin, traces.Measured), s.start.UnixNano(), "heddle"
-	h.Model, h.Actuator, h.Splits = cmp.Or(h.Model, "yarn"), cmp.Or(h.Actuator, "none"), cmp.Or(h.Splits, "asSubmitted")
-	h.Cluster, h.Software, h.Settings = s.facts, s.software, s.settings
-	return h
 }
 
 // record writes events to the capture's event file. The file's writer keeps its

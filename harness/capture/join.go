@@ -18,11 +18,8 @@ import (
 // joiner makes trace events from what a capture has recorded of a job. Event times
 // count from the field start.
 type joiner struct {
+	Options
 	start     time.Time
-	workload  string
-	costs     string
-	pools     map[string]string // by YARN tag of the jobs
-	terms     map[string]traces.Terms
 	locations *locations // where input blocks were, over time; nil if the trace is made from history files alone
 	racks     map[traces.Node]string
 	machines  *hosts.Names // which names mean the same machine
@@ -43,7 +40,7 @@ func (jn *joiner) events(j *jobRecord) []traces.Event {
 	for _, event := range events {
 		switch e := event.(type) {
 		case *traces.JobSubmitted:
-			e.Workload, e.Costs = jn.workload, jn.costs
+			e.Workload, e.Costs = jn.Workload, jn.Costs
 			jn.addTold(e, j)
 			describe(e, j.conf)
 		case *traces.TaskScheduled:
@@ -88,7 +85,7 @@ func (jn *joiner) withoutHistory(j *jobRecord) []traces.Event {
 func (jn *joiner) submitted(j *jobRecord) *traces.JobSubmitted {
 	e := &traces.JobSubmitted{
 		T: jn.at(j.app.StartedMs), Job: j.id, Name: j.app.Name, User: j.app.User, Queue: j.app.Queue,
-		Priority: int32(j.app.Priority), Maps: int32(len(j.hosts)), Workload: jn.workload, Costs: jn.costs,
+		Priority: int32(j.app.Priority), Maps: int32(len(j.hosts)), Workload: jn.Workload, Costs: jn.Costs,
 	}
 	jn.addTold(e, j)
 	describe(e, j.conf)
@@ -98,8 +95,8 @@ func (jn *joiner) submitted(j *jobRecord) *traces.JobSubmitted {
 // addTold adds to a job's submission what YARN does not know: its pool and its terms.
 func (jn *joiner) addTold(e *traces.JobSubmitted, j *jobRecord) {
 	for tag := range strings.SplitSeq(j.app.Tags, ",") {
-		e.Pool = cmp.Or(e.Pool, jn.pools[tag])
-		e.Terms = cmp.Or(e.Terms, jn.terms[tag])
+		e.Pool = cmp.Or(e.Pool, jn.Pools[tag])
+		e.Terms = cmp.Or(e.Terms, jn.Terms[tag])
 	}
 }
 

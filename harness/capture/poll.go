@@ -360,10 +360,11 @@ func (s *Session) readAgents(ctx context.Context) {
 			s.warnAbout(agentOf(a.Node), "requests", errs[i].Error())
 			continue
 		}
-		s.software["kernel"] = infos[i].Kernel
-		for j := range s.facts.Nodes {
-			if string(s.facts.Nodes[j].Node) == a.Node {
-				s.facts.Nodes[j].Cores = float64(infos[i].CPUs)
+		s.header.Software["kernel"] = infos[i].Kernel
+		nodes := s.header.Cluster.Nodes
+		for j := range nodes {
+			if string(nodes[j].Node) == a.Node {
+				nodes[j].Cores = float64(infos[i].CPUs)
 			}
 		}
 	}

@@ -58,14 +58,3 @@ func readSettings(ctx context.Context, cluster *clients.Clients) (map[string]str
 	}
 	return settings, nil
 }
-
-// javaVersion returns the Java version of the ResourceManager; empty if it is not
-// known.
-func javaVersion(ctx context.Context, cluster *clients.Clients) string {
-	beans, err := cluster.RM.JMX(ctx, "java.lang:type=Runtime")
-	if err != nil || len(beans) == 0 {
-		return ""
-	}
-	version, _ := beans[0]["VmVersion"].(string)
-	return version
-}

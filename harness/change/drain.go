@@ -65,9 +65,15 @@ func (u *undoing) share(ctx context.Context, list []Change, wanted []string, tur
 			masters++
 		}
 	}
-	forMasters := slices.DeleteFunc(slices.Clone(wanted), func(l string) bool { return !strings.HasPrefix(l, "a") })
-	if masters > 0 {
-		wanted = slices.DeleteFunc(slices.Clone(wanted), func(l string) bool { return strings.HasPrefix(l, "a") })
+	var forMasters, forWorkers []string
+	for _, l := range wanted {
+		master := strings.HasPrefix(l, "a")
+		if master {
+			forMasters = append(forMasters, l)
+		}
+		if !master || masters == 0 {
+			forWorkers = append(forWorkers, l)
+		}
 	}
 	next := func(labels []string, nodes int) func(otherwise string) string {
 		place := 0
@@ -82,7 +88,7 @@ func (u *undoing) share(ctx context.Context, list []Change, wanted []string, tur
 			return labels[(place-1)%len(labels)]
 		}
 	}
-	nextMaster, nextWorker := next(forMasters, masters), next(wanted, len(list)-masters)
+	nextMaster, nextWorker := next(forMasters, masters), next(forWorkers, len(list)-masters)
 	move := map[string]string{}
 	for _, n := range nodes {
 		i := slices.IndexFunc(list, func(c Change) bool { return c.Name == n.ID })

@@ -129,6 +129,20 @@ func (c *Clients) Daemon(address string) (*yarnclient.Daemon, error) {
 	return yarnclient.NewDaemon(c.web(address))
 }
 
+// JavaVersion returns the Java version of the ResourceManager; empty if it is not known.
+func (c *Clients) JavaVersion(ctx context.Context) string {
+	version, _ := Bean(c.RM.JMX(ctx, "java.lang:type=Runtime"))["VmVersion"].(string)
+	return version
+}
+
+// Bean returns the attributes of a JMX bean from an answer that has one, nil from others.
+func Bean(beans []map[string]any, err error) map[string]any {
+	if err != nil || len(beans) == 0 {
+		return nil
+	}
+	return beans[0]
+}
+
 // web says how to reach a daemon at its web addresses.
 func (c *Clients) web(addresses ...string) yarnclient.Options {
 	o := yarnclient.Options{Addresses: addresses, User: c.Config.User, Timeout: c.patience.Request, DialContext: c.Config.DialContext()}

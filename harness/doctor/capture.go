@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"heddle/harness/clients"
 	"heddle/harness/config"
 	"heddle/yarnclient"
 )
@@ -217,28 +218,13 @@ func (e *examiner) versions(ctx context.Context) Check {
 	if len(by) == 0 {
 		return c.unknown("no daemon can be asked")
 	}
-	if java := e.javaVersion(ctx); java != "" {
+	if java := e.JavaVersion(ctx); java != "" && e.info.err == nil {
 		parts = append(parts, "Java "+java)
 	}
 	if strange {
 		return c.warn("%s", strings.Join(parts, ", ")).next("run one version, of 3.3 to 3.5, on all nodes")
 	}
 	return c.ok("%s", strings.Join(parts, ", "))
-}
-
-func (e *examiner) javaVersion(ctx context.Context) string {
-	if e.info.err != nil {
-		return ""
-	}
-	return text(only(e.RM.JMX(ctx, "java.lang:type=Runtime"))["VmVersion"])
-}
-
-// only returns the attributes of a JMX bean from an answer that has one, nil from others.
-func only(beans []map[string]any, err error) map[string]any {
-	if err != nil || len(beans) == 0 {
-		return nil
-	}
-	return beans[0]
 }
 
 // nameNodeInfo returns the NameNode's JMX bean NameNodeInfo, which every user
@@ -253,7 +239,7 @@ func (e *examiner) nameNodeInfo(ctx context.Context) map[string]any {
 		return nil
 	}
 	defer nn.Close()
-	return only(nn.JMX(ctx, "Hadoop:service=NameNode,name=NameNodeInfo"))
+	return clients.Bean(nn.JMX(ctx, "Hadoop:service=NameNode,name=NameNodeInfo"))
 }
 
 // nameNodeWeb returns the web address of the first NameNode. The cluster file

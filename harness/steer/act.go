@@ -1,6 +1,7 @@
 package steer
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -28,7 +29,7 @@ type opening struct {
 	// time when YARN was seen to have handled all events from before parkedAt; from then on it grants the job no container on this node
 	handledAt time.Time
 	why       string // reason why the decisions without a container were given up; empty: they were not given up
-	cancelled bool   // whether the decisions without a container were given up because their group was
+	outcome   string // outcome of the decisions without a container, "cancelled" if their group or their request was given up; empty: "none"
 	takenBack bool   // whether the decisions without a container were given up because the ApplicationMaster stopped asking for one
 	limit     *alarm
 	awaited   bool      // whether the job's list awaited has it
@@ -324,16 +325,10 @@ func (op *opening) canClose(sent time.Time) bool {
 // close ends an opening (a node's time with a job's node label), when all containers
 // granted in that time are known.
 func (op *opening) close() {
-	if op.takenBack {
-		waits := len(op.decisions) - op.granted
-		op.end("cancelled", op.why)
-		if op.kind == state.Reduce {
-			op.job.unask(int32(waits)) // else the model would choose these reduces again, before maps that wait
-		}
-	} else if op.cancelled {
-		op.end("cancelled", op.why)
-	} else {
-		op.end("none", op.why)
+	waits := len(op.decisions) - op.granted
+	op.end(cmp.Or(op.outcome, "none"), op.why)
+	if op.takenBack && op.kind == state.Reduce {
+		op.job.unask(int32(waits)) // else the model would choose these reduces again, before maps that wait
 	}
 	op.job.closing = slices.DeleteFunc(op.job.closing, func(x *opening) bool { return x == op })
 }

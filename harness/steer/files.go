@@ -16,7 +16,11 @@ func (f *JobFiles) locate(v *state.View) {
 	for i := range int(f.Spec.Maps) {
 		nodes = nodes[:0]
 		if i < len(f.Splits) {
-			nodes = named(v, f.Splits[i], nodes)
+			for _, host := range f.Splits[i] {
+				if n := v.NodeNamed(host); n != state.None {
+					nodes = append(nodes, n)
+				}
+			}
 		}
 		seen.Add(nodes...)
 		if i >= len(f.Blocks) {
@@ -36,15 +40,6 @@ func (f *JobFiles) locate(v *state.View) {
 		f.Spec.Cached.Add(cached...)
 	}
 	f.Spec.SplitHosts = seen
-}
-
-func named(v *state.View, hosts []string, to []state.NodeID) []state.NodeID {
-	for _, h := range hosts {
-		if n := v.NodeNamed(h); n != state.None {
-			to = append(to, n)
-		}
-	}
-	return to
 }
 
 // refresh asks repeatedly, while the job runs, which nodes have the job's input in

@@ -112,7 +112,7 @@ func (c *Core) giveUpGroups() {
 
 // giveUp gives up the decisions of the opening that have no container.
 func (op *opening) giveUp(why string) {
-	op.cancelled = true
+	op.outcome = "cancelled"
 	switch {
 	case op.stage == queued:
 		op.unqueue()

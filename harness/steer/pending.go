@@ -153,7 +153,7 @@ func (j *job) giveUpTakenBack(sent time.Time) {
 		}
 		for _, n := range j.core.nodes {
 			if op := n.active; op.lacks(j, n, state.Kind(k)) && op.stage < parking {
-				op.takenBack = true
+				op.outcome, op.takenBack = "cancelled", true
 				op.park("the ApplicationMaster took its request back")
 			}
 		}

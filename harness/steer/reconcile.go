@@ -122,7 +122,7 @@ func (j *job) sawSuccess(t state.TaskID, a yarnclient.TaskAttempt) {
 	}
 	host, _, _ := strings.Cut(a.NodeHTTPAddress, ":")
 	n := c.view.NodeNamed(host)
-	if n == state.None && len(c.nodes) > 0 {
+	if n == state.None {
 		n = 0
 	}
 	if err := c.state.Start(j.id, t, n); err == nil {

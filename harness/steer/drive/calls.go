@@ -89,38 +89,40 @@ func (d *Driver) look(l *steer.Look) {
 
 // ask makes the call to the cluster that the query l describes.
 func (d *Driver) ask(ctx context.Context, l *steer.Look) (any, error) {
+	rm := d.Watch.RM
 	switch l.What {
 	case steer.AskApps:
-		if len(d.Tags) > 0 {
-			return d.Watch.Apps(ctx, d.Tags, 0)
+		tags := d.Tags
+		if len(tags) == 0 {
+			tags = l.Tags
 		}
-		return d.Watch.Apps(ctx, l.Tags, 0)
+		return d.Watch.Apps(ctx, tags, 0)
 	case steer.AskApp:
-		return d.Watch.RM.App(ctx, l.Of)
+		return rm.App(ctx, l.Of)
 	case steer.AskAppAttempts:
-		return d.Watch.RM.Attempts(ctx, l.Of)
+		return rm.Attempts(ctx, l.Of)
 	case steer.AskContainers:
-		return d.Watch.RM.Containers(ctx, l.Of)
+		return rm.Containers(ctx, l.Of)
 	case steer.AskRM:
-		return d.Watch.RM.Info(ctx)
+		return rm.Info(ctx)
 	case steer.AskNode:
-		return d.Watch.RM.Node(ctx, l.Of)
+		return rm.Node(ctx, l.Of)
 	case steer.AskNodes:
 		if l.Of != "" {
-			return d.Watch.RM.Nodes(ctx, l.Of)
+			return rm.Nodes(ctx, l.Of)
 		}
 		return d.Watch.Nodes(ctx, 0)
 	case steer.AskQueued:
-		return d.Watch.RM.Queued(ctx)
+		return rm.Queued(ctx)
 	case steer.AskUsed:
-		s, err := d.Watch.RM.Scheduler(ctx)
+		s, err := rm.Scheduler(ctx)
 		return s.UsedMB(l.Of), err
 	case steer.AskTasks:
-		return d.Watch.RM.AM(l.Of).Tasks(ctx)
+		return rm.AM(l.Of).Tasks(ctx)
 	case steer.AskTaskAttempts:
-		return d.Watch.RM.AM(l.App.ID).Attempts(ctx, l.Of)
+		return rm.AM(l.App.ID).Attempts(ctx, l.Of)
 	case steer.AskTaskCounters:
-		return d.Watch.RM.AM(l.App.ID).TaskCounters(ctx, l.Of)
+		return rm.AM(l.App.ID).TaskCounters(ctx, l.Of)
 	case steer.AskJobFiles:
 		return d.files.read(ctx, l.App)
 	case steer.AskReplicas:
