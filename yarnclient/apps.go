@@ -112,12 +112,11 @@ func (f *AppFilter) values() url.Values {
 
 // Apps lists the applications that the filter f selects.
 func (rm *RM) Apps(ctx context.Context, f AppFilter) ([]App, error) {
-	var apps []App
 	tags := f.Tags
 	if len(strings.Join(tags, ",")) > mostTagBytes {
 		f.Tags = nil
 	}
-	err := rm.c.get(ctx, request{path: "/ws/v1/cluster/apps", query: f.values()}, &apps, "apps", "app")
+	apps, err := get[[]App](ctx, rm.c, request{path: "/ws/v1/cluster/apps", query: f.values()}, "apps", "app")
 	if len(f.Tags) < len(tags) {
 		wanted := map[string]bool{}
 		for _, tag := range tags {
@@ -175,10 +174,9 @@ func (rm *RM) KillApp(ctx context.Context, id string) error {
 }
 
 func (rm *RM) appState(ctx context.Context, r request) (string, error) {
-	var v struct {
+	v, err := get[struct {
 		State string `wire:"state"`
-	}
-	err := rm.c.get(ctx, r, &v, "appstate")
+	}](ctx, rm.c, r, "appstate")
 	return v.State, err
 }
 

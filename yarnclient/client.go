@@ -215,14 +215,14 @@ type answer struct {
 	body     []byte
 }
 
-// get makes an HTTP call and decodes the answer into v. path is the list of
+// get makes an HTTP call and decodes the answer. path is the list of
 // JSON names that lead to the value in the answer; see decode.
-func (c *client) get(ctx context.Context, r request, v any, path ...string) error {
+func get[T any](ctx context.Context, c *client, r request, path ...string) (v T, err error) {
 	a, err := c.do(ctx, r)
-	if err != nil {
-		return err
+	if err == nil {
+		err = c.understood(r, a, &v, path...)
 	}
-	return c.understood(r, a, v, path...)
+	return v, err
 }
 
 // do makes an HTTP call. A call that only reads is repeated after a temporary

@@ -17,9 +17,7 @@ type AppAttempt struct {
 
 // Attempts lists an application's attempts, the latest one last.
 func (rm *RM) Attempts(ctx context.Context, appID string) ([]AppAttempt, error) {
-	var list []AppAttempt
-	err := rm.c.get(ctx, request{path: appPath(appID) + "/appattempts"}, &list, "appAttempts", "appAttempt")
-	return list, err
+	return get[[]AppAttempt](ctx, rm.c, request{path: appPath(appID) + "/appattempts"}, "appAttempts", "appAttempt")
 }
 
 // Container is a running container of an application, as the ResourceManager
@@ -37,10 +35,8 @@ func (rm *RM) Containers(ctx context.Context, attemptID string) ([]Container, er
 	if err != nil {
 		return nil, err
 	}
-	var list []Container
 	path := appPath(appID) + "/appattempts/" + url.PathEscape(attemptID) + "/containers"
-	err = rm.c.get(ctx, request{path: path}, &list, "containers", "container")
-	return list, err
+	return get[[]Container](ctx, rm.c, request{path: path}, "containers", "container")
 }
 
 // appOfAttempt returns the id of an attempt's application: application_1_0002

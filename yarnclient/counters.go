@@ -43,7 +43,7 @@ func (j *JobReader) TaskCounters(ctx context.Context, taskID string) (Counters, 
 }
 
 func (j *JobReader) counters(ctx context.Context, path string, in ...string) (Counters, error) {
-	var groups []struct {
+	groups, err := ofJob[[]struct {
 		Name     string `wire:"counterGroupName"`
 		Counters []struct {
 			Name   string `wire:"name"`
@@ -52,8 +52,8 @@ func (j *JobReader) counters(ctx context.Context, path string, in ...string) (Co
 			Map    int64  `wire:"mapCounterValue"`
 			Reduce int64  `wire:"reduceCounterValue"`
 		} `wire:"counter"`
-	}
-	if err := j.get(ctx, path, &groups, in...); err != nil {
+	}](ctx, j, path, in...)
+	if err != nil {
 		return nil, err
 	}
 	var out Counters

@@ -18,25 +18,21 @@ type NodeLabel struct {
 
 // NodeLabels lists the cluster's node labels.
 func (rm *RM) NodeLabels(ctx context.Context) ([]NodeLabel, error) {
-	var list []NodeLabel
 	// Only the XML answer has the same structure in all versions of Hadoop.
 	r := request{path: "/ws/v1/cluster/get-node-labels", accept: asXML}
-	err := rm.c.get(ctx, r, &list, "nodeLabelsInfo", "nodeLabelInfo")
-	return list, err
+	return get[[]NodeLabel](ctx, rm.c, r, "nodeLabelsInfo", "nodeLabelInfo")
 }
 
 // NodesToLabels returns the labels of each labelled node; the key is
 // "host:port". It includes nodes that were labelled but never existed. The key
 // is "host:0" for labels that were set without a port.
 func (rm *RM) NodesToLabels(ctx context.Context) (map[string][]string, error) {
-	var entries []struct {
-		Node   string `wire:"key" form:"node"`
-		Labels []struct {
-			Name string `wire:"name" form:"label"`
-		} `wire:"value>nodeLabelInfo"`
-	}
 	r := request{path: "/ws/v1/cluster/get-node-to-labels", accept: asXML}
-	if err := rm.c.get(ctx, r, &entries, "nodeToLabelsInfo", "nodeToLabels", "entry"); err != nil {
+	entries, err := get[[]struct {
+		Node   string      `wire:"key" form:"node"`
+		Labels []NodeLabel `wire:"value>nodeLabelInfo"`
+	}](ctx, rm.c, r, "nodeToLabelsInfo", "nodeToLabels", "entry")
+	if err != nil {
 		return nil, err
 	}
 	m := make(map[string][]string, len(entries))

@@ -69,42 +69,37 @@ type TaskAttempt struct {
 
 // Job returns the state, progress and numbers of tasks of the job.
 func (j *JobReader) Job(ctx context.Context) (Job, error) {
-	var out Job
-	err := j.get(ctx, "", &out, "job")
-	return out, err
+	return ofJob[Job](ctx, j, "", "job")
 }
 
 // Conf returns the value of one of the job's properties, empty if it is not set.
 func (j *JobReader) Conf(ctx context.Context, name string) (string, error) {
-	var list []property
-	err := j.get(ctx, "/conf", &list, "conf", "property")
+	list, err := ofJob[[]property](ctx, j, "/conf", "conf", "property")
 	return propertyMap(list)[name], err
 }
 
 // Tasks lists the job's tasks.
 func (j *JobReader) Tasks(ctx context.Context) ([]Task, error) {
-	var out []Task
-	err := j.get(ctx, "/tasks", &out, "tasks", "task")
-	return out, err
+	return ofJob[[]Task](ctx, j, "/tasks", "tasks", "task")
 }
 
 // Attempts lists the attempts of a task.
 func (j *JobReader) Attempts(ctx context.Context, taskID string) ([]TaskAttempt, error) {
-	var out []TaskAttempt
-	err := j.get(ctx, taskPath(taskID)+"/attempts", &out, "taskAttempts", "taskAttempt")
-	return out, err
+	return ofJob[[]TaskAttempt](ctx, j, taskPath(taskID)+"/attempts", "taskAttempts", "taskAttempt")
 }
 
-func (j *JobReader) get(ctx context.Context, path string, v any, in ...string) error {
+// ofJob is get for what is said of a job.
+func ofJob[T any](ctx context.Context, j *JobReader, path string, in ...string) (v T, err error) {
 	r := request{path: j.path + path, proxied: j.gone != nil}
 	a, err := j.c.do(ctx, r)
-	if err != nil {
-		return err
+	switch {
+	case err != nil:
+	case r.proxied && a.byProxy():
+		err = j.gone(ctx, r, a)
+	default:
+		err = j.c.understood(r, a, &v, in...)
 	}
-	if j.gone != nil && a.byProxy() {
-		return j.gone(ctx, r, a)
-	}
-	return j.c.understood(r, a, v, in...)
+	return v, err
 }
 
 func taskPath(taskID string) string { return "/tasks/" + url.PathEscape(taskID) }

@@ -41,9 +41,7 @@ func (rm *RM) Nodes(ctx context.Context, states ...string) ([]Node, error) {
 	if len(states) > 0 {
 		r.query = url.Values{"states": {strings.Join(states, ",")}}
 	}
-	var nodes []Node
-	err := rm.c.get(ctx, r, &nodes, "nodes", "node")
-	return nodes, err
+	return get[[]Node](ctx, rm.c, r, "nodes", "node")
 }
 
 // Node returns a node by its id, "host:port".

@@ -143,16 +143,14 @@ func (rm *RM) WaitActive(ctx context.Context, nodes int) (ClusterInfo, error) {
 		info, err := rm.Info(ctx)
 		seen := rm.Address() + " is " + info.HAState
 		if err == nil && info.HAState == HAActive {
-			var metrics struct {
-				ActiveNodes int `wire:"activeNodes"`
-			}
+			var m metrics
 			if nodes > 0 {
-				err = rm.c.get(ctx, request{path: "/ws/v1/cluster/metrics"}, &metrics, "clusterMetrics")
+				m, err = rm.metrics(ctx)
 			}
-			if err == nil && metrics.ActiveNodes >= nodes {
+			if err == nil && m.ActiveNodes >= nodes {
 				return info, nil
 			}
-			seen = fmt.Sprintf("%d nodes are active", metrics.ActiveNodes)
+			seen = fmt.Sprintf("%d nodes are active", m.ActiveNodes)
 		}
 		if err != nil {
 			if errors.Is(err, ErrUnauthorized) || errors.Is(err, ErrNotRest) {
@@ -206,11 +204,11 @@ func (c *client) conf(ctx context.Context, name string) (string, error) {
 	// The answer is requested as JSON, since the XML answer does not replace
 	// references such as ${…} in the value.
 	r := request{path: "/conf", query: url.Values{"name": {name}}, limit: smallBytes}
-	var p struct {
+	p, err := get[struct {
 		Name  string `wire:"key"`
 		Value string `wire:"value"`
-	}
-	if err := c.get(ctx, r, &p, "property"); err != nil {
+	}](ctx, c, r, "property")
+	if err != nil {
 		return "", err
 	}
 	if p.Name != name {
@@ -219,16 +217,23 @@ func (c *client) conf(ctx context.Context, name string) (string, error) {
 	return p.Value, nil
 }
 
+type metrics struct {
+	ActiveNodes int    `wire:"activeNodes"`
+	Scheduler   string `wire:"schedulerEventQueueSize"`
+	Others      string `wire:"rmEventQueueSize"`
+}
+
+func (rm *RM) metrics(ctx context.Context) (metrics, error) {
+	return get[metrics](ctx, rm.c, request{path: "/ws/v1/cluster/metrics", limit: smallBytes}, "clusterMetrics")
+}
+
 // Queued returns how many events the ResourceManager has still to handle: those of
 // nodes, applications and labels. Until they are handled, the scheduler knows less than
 // the ResourceManager's other answers say. -1 means that it does not say, as before
 // Hadoop 3.4.
 func (rm *RM) Queued(ctx context.Context) (int64, error) {
-	var m struct {
-		Scheduler string `wire:"schedulerEventQueueSize"`
-		Others    string `wire:"rmEventQueueSize"`
-	}
-	if err := rm.c.get(ctx, request{path: "/ws/v1/cluster/metrics", limit: smallBytes}, &m, "clusterMetrics"); err != nil {
+	m, err := rm.metrics(ctx)
+	if err != nil {
 		return 0, err
 	}
 	scheduler, err := strconv.ParseInt(m.Scheduler, 10, 64)

@@ -13,9 +13,9 @@ import (
 // the full property name. The cluster must set
 // yarn.scheduler.configuration.store.class to another value than "file".
 func (rm *RM) SchedulerConf(ctx context.Context) (map[string]string, error) {
-	var list []property
 	r := request{path: "/ws/v1/cluster/scheduler-conf", accept: asXML}
-	if err := rm.c.get(ctx, r, &list, "configuration", "property"); err != nil {
+	list, err := get[[]property](ctx, rm.c, r, "configuration", "property")
+	if err != nil {
 		return nil, err
 	}
 	return propertyMap(list), nil

@@ -76,12 +76,12 @@ type wireQueue struct {
 // Scheduler returns the type of the scheduler and a flat list of its queues. A
 // FIFO scheduler has no queues.
 func (rm *RM) Scheduler(ctx context.Context) (Scheduler, error) {
-	var w struct {
+	w, err := get[struct {
 		Type string `wire:"type"`
 		wireQueue
 		FairRoot []wireQueue `wire:"rootQueue"`
-	}
-	if err := rm.c.get(ctx, request{path: "/ws/v1/cluster/scheduler"}, &w, "scheduler", "schedulerInfo"); err != nil {
+	}](ctx, rm.c, request{path: "/ws/v1/cluster/scheduler"}, "scheduler", "schedulerInfo")
+	if err != nil {
 		return Scheduler{}, err
 	}
 	s := Scheduler{Type: w.Type}

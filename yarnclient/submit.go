@@ -62,10 +62,8 @@ type LocalFile struct {
 // NewApplication reserves an application id. An id that is never used costs
 // nothing.
 func (rm *RM) NewApplication(ctx context.Context) (NewApp, error) {
-	var app NewApp
 	r := request{method: http.MethodPost, path: "/ws/v1/cluster/apps/new-application", limit: smallBytes}
-	err := rm.c.get(ctx, r, &app, "NewApplication")
-	return app, err
+	return get[NewApp](ctx, rm.c, r, "NewApplication")
 }
 
 // Submit submits an application. It returns when the ResourceManager has the
