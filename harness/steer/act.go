@@ -200,11 +200,11 @@ func (op *opening) checkAgain() {
 }
 
 func (op *opening) checkIn(d time.Duration) {
-	op.job.core.newAlarm(func() {
+	op.job.core.after(d, func() {
 		if op.stage == checking {
 			op.check()
 		}
-	}).in(d)
+	})
 }
 
 // The method open gives the node the job's node label, and limits the time for which
@@ -299,7 +299,7 @@ func (c *Core) watchQueued() {
 		return
 	}
 	ask(c, Look{What: AskQueued}, func(n int64, sent time.Time, err error) {
-		c.watching.queued.in(max(100*time.Millisecond, pauseFor(8, c.now.Sub(sent))))
+		c.watching.queued.in(max(100*time.Millisecond, c.pause(8, sent)))
 		if err != nil {
 			c.failed("ask what the ResourceManager has to handle", err)
 			return

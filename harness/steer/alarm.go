@@ -17,6 +17,9 @@ type alarm struct {
 
 func (c *Core) newAlarm(do func()) *alarm { return &alarm{core: c, do: do, place: -1} }
 
+// after calls a function after the duration wait.
+func (c *Core) after(wait time.Duration, do func()) { c.newAlarm(do).in(wait) }
+
 // The method in sets the alarm to go off after the duration wait. If the alarm is set
 // already, it goes off at the earlier of the two times.
 func (a *alarm) in(wait time.Duration) {

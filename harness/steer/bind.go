@@ -20,7 +20,7 @@ func (x *container) lookUp(try int) {
 	j := x.job
 	c := j.core
 	wait := min((j.files.Beat+20*time.Millisecond)<<try, 5*time.Second)
-	c.newAlarm(func() {
+	c.after(wait, func() {
 		if j.ended || j.unbound[x.id] == nil {
 			return
 		}
@@ -50,7 +50,7 @@ func (x *container) lookUp(try int) {
 			j.sawAttempts(t, list)
 			next(err)
 		})
-	}).in(wait)
+	})
 }
 
 // askTask asks the ApplicationMaster for the attempts of one task.

@@ -58,7 +58,7 @@ func (j *job) refresh() {
 		} else {
 			j.sawReplicas(inOrder(blocks, j.order))
 		}
-		c.newAlarm(j.refresh).in(max(time.Second, pauseFor(20, c.now.Sub(sent))))
+		c.after(max(time.Second, c.pause(20, sent)), j.refresh)
 	})
 }
 

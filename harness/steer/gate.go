@@ -68,7 +68,7 @@ func (j *job) startMasterAgain() {
 	j.masterSeenAt = j.core.now
 	j.askMaster(func(last yarnclient.AppAttempt, _ time.Time, err error) {
 		if err == nil && last.ContainerID == "" && j.master == masterStarted {
-			j.core.note(string(j.jobID()) + ": its next ApplicationMaster attempt may start")
+			j.note("its next ApplicationMaster attempt may start")
 			j.startMaster()
 		}
 	})
@@ -196,6 +196,6 @@ func (g *gate) label(label string, then func()) {
 			return
 		}
 		c.failed(what, err)
-		c.newAlarm(func() { g.label(label, then) }).in(gateEvery)
+		c.after(gateEvery, func() { g.label(label, then) })
 	})
 }

@@ -66,7 +66,7 @@ func (op *opening) grant(x *container) {
 	} else {
 		// The ApplicationMaster learns of this container within two of its heartbeats. It assigns tasks to
 		// later containers separately, so after that time no decision need wait for this one.
-		c.newAlarm(func() { op.job.awaited.remove(op) }).in(2 * op.job.files.Beat)
+		c.after(2*op.job.files.Beat, func() { op.job.awaited.remove(op) })
 	}
 	switch {
 	case op.stage == queued:
@@ -192,11 +192,11 @@ func (x *container) freeRoom() {
 }
 
 func (x *container) lookUpSurplus(try int) {
-	x.job.core.newAlarm(func() {
+	x.job.core.after(x.job.files.Beat+100*time.Millisecond, func() {
 		if x.job.ended || x.gone() || x.task != state.None || try > 20 {
 			return
 		}
 		x.job.reconcile()
 		x.lookUpSurplus(try + 1)
-	}).in(x.job.files.Beat + 100*time.Millisecond)
+	})
 }

@@ -120,6 +120,8 @@ func (j *job) serial() string { return strings.TrimPrefix(j.app.ID, "application
 
 func (j *job) jobID() traces.JobID { return traces.JobID("job_" + j.serial()) }
 
+func (j *job) note(text string) { j.core.note(string(j.jobID()) + ": " + text) }
+
 // kindOf tells from the priority of a container request whether the container is for a
 // map or a reduce. The second result is false if it is for neither.
 func kindOf(priority int) (state.Kind, bool) {
@@ -207,7 +209,7 @@ func (c *Core) study() {
 			}
 			train.keep()
 			if t := c.warmup.Training(j.id); t != nil && !j.ended {
-				c.note(fmt.Sprintf("%s: trained for %d episodes", j.jobID(), len(t.Episodes)))
+				j.note(fmt.Sprintf("trained for %d episodes", len(t.Episodes)))
 				c.out = append(c.out, &Trained{j.jobID(), t})
 			}
 			if j.begin(); !j.ended {
@@ -349,7 +351,7 @@ func (x *container) kill() {
 		return
 	}
 	if op := x.node.active; op != nil && op.job == j && op.kind == x.kind || x.node.label == j.sub.label(x.kind) {
-		c.newAlarm(x.kill).in(50 * time.Millisecond)
+		c.after(50*time.Millisecond, x.kill)
 		return
 	}
 	kill := &Kill{App: j.app.ID, Attempt: x.attempt.String()}
@@ -368,7 +370,7 @@ func (x *container) kill() {
 // keep finished tasks.
 func (j *job) masterLost(next string) {
 	c := j.core
-	c.note(string(j.jobID()) + ": ApplicationMaster started anew, " + next)
+	j.note("ApplicationMaster started anew, " + next)
 	j.attempt = next
 	j.pending = [2]int32{}
 	for _, n := range c.nodes {

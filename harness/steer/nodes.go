@@ -148,7 +148,7 @@ func (m *moves) flush() {
 	}
 	c.change(set, &set.Number, func(err error) {
 		m.calls--
-		m.next = c.now.Add(pauseFor(c.running()/manyJobs, c.now.Sub(m.since)))
+		m.next = c.now.Add(c.pause(c.running()/manyJobs, m.since))
 		m.answered(number, batch, err)
 	})
 }
@@ -187,7 +187,7 @@ func (m *moves) answered(number int, batch map[*node]move, err error) {
 // came back, and nodes with a wrong label.
 func (c *Core) watchNodes() {
 	ask(c, Look{What: AskNodes, Limit: 20 * time.Second}, func(list []yarnclient.Node, sent time.Time, err error) {
-		c.watching.nodes.in(max(500*time.Millisecond, pauseFor(20, c.now.Sub(sent))))
+		c.watching.nodes.in(max(500*time.Millisecond, c.pause(20, sent)))
 		switch {
 		case err != nil:
 			c.failed("list nodes", err)

@@ -15,7 +15,6 @@ func (j *job) askPending() {
 		return
 	}
 	ask(c, Look{What: AskApp, Of: j.app.ID}, func(app yarnclient.App, sent time.Time, err error) {
-		cost := c.now.Sub(sent)
 		if j.ended {
 			return
 		}
@@ -33,7 +32,7 @@ func (j *job) askPending() {
 		case j.reducesMayCome():
 			wait = max(100*time.Millisecond, j.calm())
 		}
-		j.asks.in(max(wait, pauseFor(max(20, c.running()), cost)))
+		j.asks.in(max(wait, c.pause(max(20, c.running()), sent)))
 	})
 }
 

@@ -46,7 +46,7 @@ func (c *Core) awaitActive(until time.Time) {
 				c.Setup.Address, c.moves.failed, c.trouble, yarnclient.ErrUnavailable))
 		case err == nil && info.HAState == yarnclient.HAActive && info.ID == c.RM:
 			// A ResourceManager may answer this call and fail others: it is asked less and less often.
-			c.newAlarm(c.resume).in(time.Duration(min(max(c.moves.failed, c.relapses), 25)) * 20 * time.Millisecond)
+			c.after(time.Duration(min(max(c.moves.failed, c.relapses), 25))*20*time.Millisecond, c.resume)
 		case err == nil && info.HAState == yarnclient.HAActive && info.ID != c.RM:
 			c.RM = info.ID
 			c.restartedAt = c.now
@@ -59,7 +59,7 @@ func (c *Core) awaitActive(until time.Time) {
 			c.stop(fmt.Errorf("ResourceManager %s did not come back within %v: %s: %w",
 				c.Setup.Address, patience, c.trouble, yarnclient.ErrUnreachable))
 		default:
-			c.newAlarm(func() { c.awaitActive(until) }).in(200 * time.Millisecond)
+			c.after(200*time.Millisecond, func() { c.awaitActive(until) })
 		}
 	})
 }
@@ -68,7 +68,7 @@ func (c *Core) awaitActive(until time.Time) {
 // until the given time. Then it resumes steering. If the cluster sets a node-locality
 // delay, awaitNodes first switches this delay off again.
 func (c *Core) awaitNodes(until time.Time) {
-	again := func() { c.newAlarm(func() { c.awaitNodes(until) }).in(200 * time.Millisecond) }
+	again := func() { c.after(200*time.Millisecond, func() { c.awaitNodes(until) }) }
 	ask(c, Look{What: AskNodes, Of: "RUNNING"}, func(list []yarnclient.Node, _ time.Time, err error) {
 		want := 0
 		for _, n := range c.nodes {

@@ -39,7 +39,7 @@ func (j *job) resplit() {
 	}
 	now := jobsplit.AppendMeta(nil, metas)
 	if bytes.Equal(files.Meta, now) {
-		c.note(string(j.jobID()) + ": its splits stay as submitted: " + c.Splits + " changes none of them")
+		j.note("its splits stay as submitted: " + c.Splits + " changes none of them")
 		j.refresh()
 		j.startMaster()
 		return
@@ -58,7 +58,7 @@ func (j *job) resplit() {
 			j.refuse(err)
 			return
 		}
-		c.note(fmt.Sprintf("%s: %d splits rewritten: %s", j.jobID(), len(metas), c.Splits))
+		j.note(fmt.Sprintf("%d splits rewritten: %s", len(metas), c.Splits))
 		j.refresh()
 		j.startMaster()
 	})
@@ -96,7 +96,7 @@ func (j *job) newSplits() ([]jobsplit.Meta, []state.TaskID, error) {
 		if plan, ok := c.planner.PlanJob(c.view, j.id); ok {
 			return planned(c.view, j.files.Metas, plan)
 		}
-		c.note(string(j.jobID()) + ": the model has no split plan for it")
+		j.note("the model has no split plan for it")
 		return j.files.Metas, nil, nil
 	}
 	return cachedOnly(j.files.Metas, j.files.MostCached), nil, nil

@@ -69,7 +69,7 @@ func (c *Core) listApps() {
 	c.watching.listing = true
 	ask(c, Look{What: AskApps, Tags: tags}, func(list []yarnclient.App, sent time.Time, err error) {
 		c.watching.listing = false
-		c.watching.apps.in(max(c.appsEvery(), pauseFor(c.running()/manyJobs, c.now.Sub(sent))))
+		c.watching.apps.in(max(c.appsEvery(), c.pause(c.running()/manyJobs, sent)))
 		if err != nil {
 			c.failed("list applications", err)
 			return
@@ -194,7 +194,6 @@ func (j *job) poll() {
 	attempt := j.attempt
 	ask(c, Look{What: AskContainers, Of: attempt}, func(list []yarnclient.Container, sent time.Time, err error) {
 		j.polling = false
-		cost := c.now.Sub(sent)
 		switch {
 		case j.ended:
 			return
@@ -207,15 +206,18 @@ func (j *job) poll() {
 		// node label, less often while tasks wait for room, and rarely otherwise.
 		// The pause also grows with the duration of the last call: on a small
 		// cluster, answers cost CPU time that tasks need.
+		rest := 100 * time.Millisecond
+		if len(c.view.WaitingJobs(state.Map))+len(c.view.WaitingJobs(state.Reduce)) > 0 {
+			rest = max(time.Duration(len(c.view.Active()))*10*time.Millisecond, 30*time.Millisecond)
+		}
 		switch {
 		case j.opened > 0:
-			j.polls.in(max(2*time.Millisecond, time.Duration(max(1, c.openJobs()-fewJobs))*cost))
-		case len(j.live) > 0 && len(c.view.WaitingJobs(state.Map))+len(c.view.WaitingJobs(state.Reduce)) > 0:
-			j.polls.in(max(time.Duration(len(c.view.Active()))*10*time.Millisecond, 30*time.Millisecond, pauseFor(8, cost), j.calm()))
-		case len(j.live) > 0:
-			j.polls.in(max(100*time.Millisecond, pauseFor(8, cost), j.calm()))
+			open := c.count(func(j *job) bool { return j.opened > 0 })
+			j.polls.in(max(2*time.Millisecond, time.Duration(max(1, open-fewJobs))*c.now.Sub(sent)))
+		case len(j.live) == 0:
+			j.polls.in(max(200*time.Millisecond, c.pause(4, sent)))
 		default:
-			j.polls.in(max(200*time.Millisecond, pauseFor(4, cost)))
+			j.polls.in(max(rest, c.pause(8, sent), j.calm()))
 		}
 	})
 }
@@ -229,10 +231,9 @@ const fewJobs = 3
 // by label in each queue and application.
 const manyJobs = 16
 
-// openJobs counts the jobs whose label a node has.
-func (c *Core) openJobs() (n int) {
+func (c *Core) count(is func(*job) bool) (n int) {
 	for _, j := range c.jobs {
-		if j.opened > 0 {
+		if is(j) {
 			n++
 		}
 	}
@@ -240,20 +241,13 @@ func (c *Core) openJobs() (n int) {
 }
 
 // running counts the jobs that have not ended.
-func (c *Core) running() (n int) {
-	for _, j := range c.jobs {
-		if !j.ended {
-			n++
-		}
-	}
-	return n
-}
+func (c *Core) running() int { return c.count(func(j *job) bool { return !j.ended }) }
 
-// pauseFor is the pause between two calls of one kind: the given number of times the
-// duration of the last call, but 5 s at most. So one slow answer does not delay the
-// next call for long.
-func pauseFor(times int, cost time.Duration) time.Duration {
-	return min(time.Duration(times)*cost, 5*time.Second)
+// pause is the pause between two calls of one kind, of which the last has just been answered:
+// the given number of times its duration, but 5 s at most. So one slow answer does not delay
+// the next call for long.
+func (c *Core) pause(times int, sent time.Time) time.Duration {
+	return min(time.Duration(times)*c.now.Sub(sent), 5*time.Second)
 }
 
 // calmLimit is the longest time for which steering assumes that no container of a job
