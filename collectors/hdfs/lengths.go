@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
 
 	"heddle/collectors/hdfs/internal/hdfspb"
 	"heddle/collectors/hdfs/ipc"
@@ -210,30 +210,20 @@ func readMessage(r *bufio.Reader) (raw, message []byte, err error) {
 }
 
 // checksums reads how many bytes each checksum of a data packet covers and how
-// long a checksum is. response is the DataNode's BlockOpResponseProto, the
-// answer to a request to read a block.
+// long a checksum is. response is the DataNode's answer to a request to read a block.
+// The library decodes it, and the headers of packets, by the same rules.
 func (d *dataNodeConn) checksums(response []byte) error {
-	const info, checksum, chunkOffset, kind, bytesPerChecksum, none = 4, 1, 2, 1, 2, 0
-	var err error
-	part := func(message []byte, number protowire.Number, kind protowire.Type) (content []byte, value uint64) {
-		if err == nil {
-			content, value, err = field(message, number, kind)
-		}
-		return content, value
+	var r hdfspb.BlockResponse
+	if err := proto.Unmarshal(response, &r); err != nil || r.Checksums == nil {
+		return err // the DataNode refused the request, so its answer does not describe checksums
 	}
-	about, _ := part(response, info, protowire.BytesType)
-	sum, _ := part(about, checksum, protowire.BytesType)
-	_, offset := part(about, chunkOffset, protowire.VarintType)
-	_, chunk := part(sum, bytesPerChecksum, protowire.VarintType)
-	_, by := part(sum, kind, protowire.VarintType)
-	if err != nil || about == nil { // the DataNode refused the request, so its answer does not describe checksums
-		return err
+	sum, offset := r.Checksums.GetChecksum(), int64(r.Checksums.Offset)
+	chunk := sum.GetBytesPerChecksum()
+	if chunk < 1 || chunk > maxPacketBytes || offset < 0 {
+		return fmt.Errorf("announced a checksum for each %d bytes from byte %d on", chunk, offset)
 	}
-	if chunk < 1 || chunk > maxPacketBytes || int64(offset) < 0 {
-		return fmt.Errorf("announced a checksum for each %d bytes from byte %d on", int64(chunk), int64(offset))
-	}
-	d.chunkBytes, d.sumBytes, d.at = int(chunk), 4, int64(offset)
-	if by == none {
+	d.chunkBytes, d.sumBytes, d.at = int(chunk), 4, offset
+	if sum.GetKind() == 0 {
 		d.sumBytes = 0
 	}
 	return nil
@@ -243,7 +233,6 @@ func (d *dataNodeConn) checksums(response []byte) error {
 // bytes with the header's length, then the header, a PacketHeaderProto with
 // the length of the data. It refuses impossible lengths.
 func (d *dataNodeConn) packet() error {
-	const dataLen = 4
 	head, err := d.r.Peek(6)
 	if err != nil {
 		return ipc.Unexpected(err)
@@ -253,11 +242,11 @@ func (d *dataNodeConn) packet() error {
 	if _, err := io.ReadFull(d.r, d.ready); err != nil {
 		return ipc.Unexpected(err)
 	}
-	_, length, err := field(d.ready[6:], dataLen, protowire.Fixed32Type)
-	if err != nil {
+	var header hdfspb.PacketHeader
+	if err := proto.Unmarshal(d.ready[6:], &header); err != nil {
 		return err
 	}
-	data := int64(int32(length))
+	data := int64(header.DataLength)
 	switch {
 	case size < 4 || size > maxPacketBytes:
 		return fmt.Errorf("announced a packet of %d bytes; want 4 to %d", size, maxPacketBytes)
@@ -275,38 +264,4 @@ func (d *dataNodeConn) packet() error {
 	d.data = int(size) - 4
 	d.at += data
 	return nil
-}
-
-// field returns a field of an encoded protobuf message, as bytes or as a
-// number. It refuses a field that occurs twice or has another type, since the
-// library might decode such a field differently.
-func field(message []byte, number protowire.Number, kind protowire.Type) (content []byte, value uint64, err error) {
-	found := false
-	for len(message) > 0 {
-		at, is, n := protowire.ConsumeTag(message)
-		if n < 0 {
-			return nil, 0, protowire.ParseError(n)
-		}
-		message = message[n:]
-		if n = protowire.ConsumeFieldValue(at, is, message); n < 0 {
-			return nil, 0, protowire.ParseError(n)
-		}
-		if at == number {
-			if found || is != kind {
-				return nil, 0, fmt.Errorf("field %d occurs twice or has another type", number)
-			}
-			found = true
-			switch kind {
-			case protowire.BytesType:
-				content, _ = protowire.ConsumeBytes(message)
-			case protowire.VarintType:
-				value, _ = protowire.ConsumeVarint(message)
-			case protowire.Fixed32Type:
-				fixed, _ := protowire.ConsumeFixed32(message)
-				value = uint64(fixed)
-			}
-		}
-		message = message[n:]
-	}
-	return content, value, nil
 }

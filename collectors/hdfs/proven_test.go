@@ -18,8 +18,9 @@ import (
 	"testing"
 
 	colinmarc "github.com/colinmarc/hdfs/v2"
-	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
 
+	"heddle/collectors/hdfs/internal/hdfspb"
 	"heddle/collectors/hdfs/ipc"
 )
 
@@ -90,10 +91,11 @@ func (d lyingDataNode) proven(c net.Conn, r *bufio.Reader) net.Conn {
 	if err != nil {
 		return nil
 	}
-	said, _, err := field(reply, 2, protowire.BytesType)
-	if err != nil {
+	var step hdfspb.Handshake
+	if proto.Unmarshal(reply, &step) != nil {
 		return nil
 	}
+	said := step.Payload
 	over := d.sealed(c, r, string(said))
 	if d.proof == nil {
 		m := message(1, 0, 2, "rspauth="+digest(string(said)))

@@ -3253,6 +3253,199 @@ func (x *ChecksumRequest) GetBase() *BlockBase {
 	return nil
 }
 
+// BlockResponse is the answer to a BlockRequest. Packets of data follow.
+type BlockResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Checksums     *BlockChecksums        `protobuf:"bytes,4,opt,name=checksums,proto3" json:"checksums,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BlockResponse) Reset() {
+	*x = BlockResponse{}
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[52]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BlockResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BlockResponse) ProtoMessage() {}
+
+func (x *BlockResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[52]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BlockResponse.ProtoReflect.Descriptor instead.
+func (*BlockResponse) Descriptor() ([]byte, []int) {
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{52}
+}
+
+func (x *BlockResponse) GetChecksums() *BlockChecksums {
+	if x != nil {
+		return x.Checksums
+	}
+	return nil
+}
+
+type BlockChecksums struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Checksum      *Checksum              `protobuf:"bytes,1,opt,name=checksum,proto3" json:"checksum,omitempty"`
+	Offset        uint64                 `protobuf:"varint,2,opt,name=offset,proto3" json:"offset,omitempty"` // in the block, of the first packet
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BlockChecksums) Reset() {
+	*x = BlockChecksums{}
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[53]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BlockChecksums) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BlockChecksums) ProtoMessage() {}
+
+func (x *BlockChecksums) ProtoReflect() protoreflect.Message {
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[53]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BlockChecksums.ProtoReflect.Descriptor instead.
+func (*BlockChecksums) Descriptor() ([]byte, []int) {
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{53}
+}
+
+func (x *BlockChecksums) GetChecksum() *Checksum {
+	if x != nil {
+		return x.Checksum
+	}
+	return nil
+}
+
+func (x *BlockChecksums) GetOffset() uint64 {
+	if x != nil {
+		return x.Offset
+	}
+	return 0
+}
+
+type Checksum struct {
+	state            protoimpl.MessageState `protogen:"open.v1"`
+	Kind             int32                  `protobuf:"varint,1,opt,name=kind,proto3" json:"kind,omitempty"` // 0: there are none
+	BytesPerChecksum uint32                 `protobuf:"varint,2,opt,name=bytes_per_checksum,json=bytesPerChecksum,proto3" json:"bytes_per_checksum,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *Checksum) Reset() {
+	*x = Checksum{}
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[54]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Checksum) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Checksum) ProtoMessage() {}
+
+func (x *Checksum) ProtoReflect() protoreflect.Message {
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[54]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Checksum.ProtoReflect.Descriptor instead.
+func (*Checksum) Descriptor() ([]byte, []int) {
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{54}
+}
+
+func (x *Checksum) GetKind() int32 {
+	if x != nil {
+		return x.Kind
+	}
+	return 0
+}
+
+func (x *Checksum) GetBytesPerChecksum() uint32 {
+	if x != nil {
+		return x.BytesPerChecksum
+	}
+	return 0
+}
+
+type PacketHeader struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	DataLength    int32                  `protobuf:"fixed32,4,opt,name=data_length,json=dataLength,proto3" json:"data_length,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PacketHeader) Reset() {
+	*x = PacketHeader{}
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[55]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PacketHeader) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PacketHeader) ProtoMessage() {}
+
+func (x *PacketHeader) ProtoReflect() protoreflect.Message {
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[55]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PacketHeader.ProtoReflect.Descriptor instead.
+func (*PacketHeader) Descriptor() ([]byte, []int) {
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{55}
+}
+
+func (x *PacketHeader) GetDataLength() int32 {
+	if x != nil {
+		return x.DataLength
+	}
+	return 0
+}
+
 // Handshake is a step of the proof.
 type Handshake struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -3266,7 +3459,7 @@ type Handshake struct {
 
 func (x *Handshake) Reset() {
 	*x = Handshake{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[52]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3278,7 +3471,7 @@ func (x *Handshake) String() string {
 func (*Handshake) ProtoMessage() {}
 
 func (x *Handshake) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[52]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3291,7 +3484,7 @@ func (x *Handshake) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Handshake.ProtoReflect.Descriptor instead.
 func (*Handshake) Descriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{52}
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Handshake) GetStatus() int32 {
@@ -3335,7 +3528,7 @@ type CipherOption struct {
 
 func (x *CipherOption) Reset() {
 	*x = CipherOption{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[53]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3347,7 +3540,7 @@ func (x *CipherOption) String() string {
 func (*CipherOption) ProtoMessage() {}
 
 func (x *CipherOption) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[53]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3360,7 +3553,7 @@ func (x *CipherOption) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CipherOption.ProtoReflect.Descriptor instead.
 func (*CipherOption) Descriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{53}
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *CipherOption) GetSuite() int32 {
@@ -3407,7 +3600,7 @@ type Empty struct {
 
 func (x *Empty) Reset() {
 	*x = Empty{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[54]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3419,7 +3612,7 @@ func (x *Empty) String() string {
 func (*Empty) ProtoMessage() {}
 
 func (x *Empty) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[54]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3432,7 +3625,7 @@ func (x *Empty) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Empty.ProtoReflect.Descriptor instead.
 func (*Empty) Descriptor() ([]byte, []int) {
-	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{54}
+	return file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP(), []int{58}
 }
 
 type FileStatus_Permission struct {
@@ -3444,7 +3637,7 @@ type FileStatus_Permission struct {
 
 func (x *FileStatus_Permission) Reset() {
 	*x = FileStatus_Permission{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[55]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3456,7 +3649,7 @@ func (x *FileStatus_Permission) String() string {
 func (*FileStatus_Permission) ProtoMessage() {}
 
 func (x *FileStatus_Permission) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[55]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3489,7 +3682,7 @@ type CacheDirectiveInfo_Expiration struct {
 
 func (x *CacheDirectiveInfo_Expiration) Reset() {
 	*x = CacheDirectiveInfo_Expiration{}
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[56]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3501,7 +3694,7 @@ func (x *CacheDirectiveInfo_Expiration) String() string {
 func (*CacheDirectiveInfo_Expiration) ProtoMessage() {}
 
 func (x *CacheDirectiveInfo_Expiration) ProtoReflect() protoreflect.Message {
-	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[56]
+	mi := &file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3835,7 +4028,18 @@ const file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDesc = "" +
 	"\tBlockBase\x12(\n" +
 	"\x05token\x18\x02 \x01(\v2\x12.heddle.hdfs.TokenR\x05token\"=\n" +
 	"\x0fChecksumRequest\x12*\n" +
-	"\x04base\x18\x01 \x01(\v2\x16.heddle.hdfs.BlockBaseR\x04base\"\x9a\x01\n" +
+	"\x04base\x18\x01 \x01(\v2\x16.heddle.hdfs.BlockBaseR\x04base\"J\n" +
+	"\rBlockResponse\x129\n" +
+	"\tchecksums\x18\x04 \x01(\v2\x1b.heddle.hdfs.BlockChecksumsR\tchecksums\"[\n" +
+	"\x0eBlockChecksums\x121\n" +
+	"\bchecksum\x18\x01 \x01(\v2\x15.heddle.hdfs.ChecksumR\bchecksum\x12\x16\n" +
+	"\x06offset\x18\x02 \x01(\x04R\x06offset\"L\n" +
+	"\bChecksum\x12\x12\n" +
+	"\x04kind\x18\x01 \x01(\x05R\x04kind\x12,\n" +
+	"\x12bytes_per_checksum\x18\x02 \x01(\rR\x10bytesPerChecksum\"/\n" +
+	"\fPacketHeader\x12\x1f\n" +
+	"\vdata_length\x18\x04 \x01(\x0fR\n" +
+	"dataLength\"\x9a\x01\n" +
 	"\tHandshake\x12\x1b\n" +
 	"\x06status\x18\x01 \x01(\x05H\x00R\x06status\x88\x01\x01\x12\x18\n" +
 	"\apayload\x18\x02 \x01(\fR\apayload\x12\x18\n" +
@@ -3872,7 +4076,7 @@ func file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDescGZIP() []byte {
 }
 
 var file_collectors_hdfs_internal_hdfspb_namenode_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes = make([]protoimpl.MessageInfo, 57)
+var file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes = make([]protoimpl.MessageInfo, 61)
 var file_collectors_hdfs_internal_hdfspb_namenode_proto_goTypes = []any{
 	(StorageType)(0),                      // 0: heddle.hdfs.StorageType
 	(DatanodeInfo_AdminState)(0),          // 1: heddle.hdfs.DatanodeInfo.AdminState
@@ -3932,11 +4136,15 @@ var file_collectors_hdfs_internal_hdfspb_namenode_proto_goTypes = []any{
 	(*BlockClient)(nil),                   // 55: heddle.hdfs.BlockClient
 	(*BlockBase)(nil),                     // 56: heddle.hdfs.BlockBase
 	(*ChecksumRequest)(nil),               // 57: heddle.hdfs.ChecksumRequest
-	(*Handshake)(nil),                     // 58: heddle.hdfs.Handshake
-	(*CipherOption)(nil),                  // 59: heddle.hdfs.CipherOption
-	(*Empty)(nil),                         // 60: heddle.hdfs.Empty
-	(*FileStatus_Permission)(nil),         // 61: heddle.hdfs.FileStatus.Permission
-	(*CacheDirectiveInfo_Expiration)(nil), // 62: heddle.hdfs.CacheDirectiveInfo.Expiration
+	(*BlockResponse)(nil),                 // 58: heddle.hdfs.BlockResponse
+	(*BlockChecksums)(nil),                // 59: heddle.hdfs.BlockChecksums
+	(*Checksum)(nil),                      // 60: heddle.hdfs.Checksum
+	(*PacketHeader)(nil),                  // 61: heddle.hdfs.PacketHeader
+	(*Handshake)(nil),                     // 62: heddle.hdfs.Handshake
+	(*CipherOption)(nil),                  // 63: heddle.hdfs.CipherOption
+	(*Empty)(nil),                         // 64: heddle.hdfs.Empty
+	(*FileStatus_Permission)(nil),         // 65: heddle.hdfs.FileStatus.Permission
+	(*CacheDirectiveInfo_Expiration)(nil), // 66: heddle.hdfs.CacheDirectiveInfo.Expiration
 }
 var file_collectors_hdfs_internal_hdfspb_namenode_proto_depIdxs = []int32{
 	8,  // 0: heddle.hdfs.GetBlockLocationsResponse.locations:type_name -> heddle.hdfs.LocatedBlocks
@@ -3948,13 +4156,13 @@ var file_collectors_hdfs_internal_hdfspb_namenode_proto_depIdxs = []int32{
 	1,  // 6: heddle.hdfs.DatanodeInfo.admin_state:type_name -> heddle.hdfs.DatanodeInfo.AdminState
 	16, // 7: heddle.hdfs.GetFileInfoResponse.fs:type_name -> heddle.hdfs.FileStatus
 	2,  // 8: heddle.hdfs.FileStatus.file_type:type_name -> heddle.hdfs.FileStatus.FileType
-	61, // 9: heddle.hdfs.FileStatus.permission:type_name -> heddle.hdfs.FileStatus.Permission
+	65, // 9: heddle.hdfs.FileStatus.permission:type_name -> heddle.hdfs.FileStatus.Permission
 	8,  // 10: heddle.hdfs.FileStatus.locations:type_name -> heddle.hdfs.LocatedBlocks
 	19, // 11: heddle.hdfs.GetListingResponse.dir_list:type_name -> heddle.hdfs.DirectoryListing
 	16, // 12: heddle.hdfs.DirectoryListing.partial_listing:type_name -> heddle.hdfs.FileStatus
-	61, // 13: heddle.hdfs.MkdirsRequest.masked:type_name -> heddle.hdfs.FileStatus.Permission
-	61, // 14: heddle.hdfs.SetPermissionRequest.permission:type_name -> heddle.hdfs.FileStatus.Permission
-	61, // 15: heddle.hdfs.CreateRequest.masked:type_name -> heddle.hdfs.FileStatus.Permission
+	65, // 13: heddle.hdfs.MkdirsRequest.masked:type_name -> heddle.hdfs.FileStatus.Permission
+	65, // 14: heddle.hdfs.SetPermissionRequest.permission:type_name -> heddle.hdfs.FileStatus.Permission
+	65, // 15: heddle.hdfs.CreateRequest.masked:type_name -> heddle.hdfs.FileStatus.Permission
 	16, // 16: heddle.hdfs.CreateResponse.fs:type_name -> heddle.hdfs.FileStatus
 	3,  // 17: heddle.hdfs.XAttr.namespace:type_name -> heddle.hdfs.XAttr.Namespace
 	32, // 18: heddle.hdfs.SetXAttrRequest.x_attr:type_name -> heddle.hdfs.XAttr
@@ -3965,7 +4173,7 @@ var file_collectors_hdfs_internal_hdfspb_namenode_proto_depIdxs = []int32{
 	40, // 23: heddle.hdfs.CachePoolEntry.info:type_name -> heddle.hdfs.CachePoolInfo
 	40, // 24: heddle.hdfs.PutCachePoolRequest.info:type_name -> heddle.hdfs.CachePoolInfo
 	41, // 25: heddle.hdfs.ListCachePoolsResponse.entries:type_name -> heddle.hdfs.CachePoolEntry
-	62, // 26: heddle.hdfs.CacheDirectiveInfo.expiration:type_name -> heddle.hdfs.CacheDirectiveInfo.Expiration
+	66, // 26: heddle.hdfs.CacheDirectiveInfo.expiration:type_name -> heddle.hdfs.CacheDirectiveInfo.Expiration
 	46, // 27: heddle.hdfs.PutCacheDirectiveRequest.info:type_name -> heddle.hdfs.CacheDirectiveInfo
 	51, // 28: heddle.hdfs.GetDelegationTokenResponse.token:type_name -> heddle.hdfs.Token
 	53, // 29: heddle.hdfs.GetDataEncryptionKeyResponse.key:type_name -> heddle.hdfs.DataEncryptionKey
@@ -3973,12 +4181,14 @@ var file_collectors_hdfs_internal_hdfspb_namenode_proto_depIdxs = []int32{
 	56, // 31: heddle.hdfs.BlockClient.base:type_name -> heddle.hdfs.BlockBase
 	51, // 32: heddle.hdfs.BlockBase.token:type_name -> heddle.hdfs.Token
 	56, // 33: heddle.hdfs.ChecksumRequest.base:type_name -> heddle.hdfs.BlockBase
-	59, // 34: heddle.hdfs.Handshake.cipher:type_name -> heddle.hdfs.CipherOption
-	35, // [35:35] is the sub-list for method output_type
-	35, // [35:35] is the sub-list for method input_type
-	35, // [35:35] is the sub-list for extension type_name
-	35, // [35:35] is the sub-list for extension extendee
-	0,  // [0:35] is the sub-list for field type_name
+	59, // 34: heddle.hdfs.BlockResponse.checksums:type_name -> heddle.hdfs.BlockChecksums
+	60, // 35: heddle.hdfs.BlockChecksums.checksum:type_name -> heddle.hdfs.Checksum
+	63, // 36: heddle.hdfs.Handshake.cipher:type_name -> heddle.hdfs.CipherOption
+	37, // [37:37] is the sub-list for method output_type
+	37, // [37:37] is the sub-list for method input_type
+	37, // [37:37] is the sub-list for extension type_name
+	37, // [37:37] is the sub-list for extension extendee
+	0,  // [0:37] is the sub-list for field type_name
 }
 
 func init() { file_collectors_hdfs_internal_hdfspb_namenode_proto_init() }
@@ -4007,15 +4217,15 @@ func file_collectors_hdfs_internal_hdfspb_namenode_proto_init() {
 	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[38].OneofWrappers = []any{}
 	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[40].OneofWrappers = []any{}
 	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[43].OneofWrappers = []any{}
-	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[52].OneofWrappers = []any{}
 	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[56].OneofWrappers = []any{}
+	file_collectors_hdfs_internal_hdfspb_namenode_proto_msgTypes[60].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDesc), len(file_collectors_hdfs_internal_hdfspb_namenode_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   57,
+			NumMessages:   61,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
