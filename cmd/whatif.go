@@ -179,11 +179,11 @@ func (o *queueOptions) printWhatIf(
 	if was != nil {
 		figures = was.Figures
 	}
+	warnDoubts(outcomes)
 	report, err := whatif.New(sides[0], sides[1], figures, whatif.NewLeftOut(t, x, &outcomes[0].Header.Cluster))
 	if err != nil {
-		return err
+		return usage(err)
 	}
-	warnDoubts(outcomes)
 	d := report.Doc(replay.Basis(outcomes))
 	if o.Page != "" {
 		page := append(d, doc.Heading("Where this is from"), doc.Text("This page is made by:"), doc.Command(os.Args))

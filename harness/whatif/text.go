@@ -34,16 +34,25 @@ func (r *Report) looked() (part int, text string) {
 
 // headline says what changes for whom, in completion times and waits, and how sure that is.
 func (r *Report) headline() string {
+	var refused []string
 	all := r.Groups[0]
 	at, what := r.looked()
 	ends, some := r.clause(completion, 0, "complete", "sooner", "later")
 	waits, others := r.clause(waiting, at, "wait", "less", "longer")
 	text := fmt.Sprintf("With %s in place of %s, %s (means). Waits for the first task (%s): %s.", r.New, r.Old, ends, what, waits)
-	if all.Waiting.Longer+all.Waiting.Shorter+all.Completion.Longer+all.Completion.Shorter == 0 && !some && !others {
+	if ends == "" {
+		text = fmt.Sprintf("No job is left to compare, with %s in place of %s.", r.New, r.Old)
+	} else if all.Waiting.Longer+all.Waiting.Shorter+all.Completion.Longer+all.Completion.Shorter == 0 && !some && !others {
 		text = fmt.Sprintf("Nothing changes for jobs that both accept, with %s in place of %s.", r.New, r.Old)
 	}
-	if all.New.Refused+all.Old.Refused > 0 {
-		text += fmt.Sprintf(" YARN refuses %.4g of %s, for %.4g before.", all.New.Refused, printable.Count(r.Jobs, "job"), all.Old.Refused)
+	for _, g := range r.of(measure.ByQueue) {
+		if g.New.Refused+g.Old.Refused > 0 {
+			refused = append(refused, fmt.Sprintf("%.4g of %s of %s (before: %.4g)", g.New.Refused, printable.Count(g.Jobs, "job"), name(g),
+				g.Old.Refused))
+		}
+	}
+	if len(refused) > 0 {
+		text = "YARN refuses " + printable.First(mostNamed, refused) + ". " + text
 	}
 	if (some || others) && !r.LeftOut.Known() {
 		text += " Other work of the cluster is "
@@ -64,6 +73,7 @@ func (r *Report) clause(property, at int, do, less, more string) (text string, s
 	part := func(g *Group) *Part { return &g.changes()[property].Parts[at] }
 	for _, g := range r.of(measure.ByQueue) {
 		switch p := part(g); {
+		case max(g.Old.Refused, g.New.Refused) >= float64(g.Jobs): // none is left to compare
 		case p.CI95[0] > -alike && p.CI95[1] < alike:
 			same = append(same, g)
 		case p.Says == compare.Shown, p.Says == compare.JustShown, p.Says == InHistories:

@@ -194,6 +194,9 @@ func New(old, new Side, recorded *measure.Figures, left LeftOut) (*Report, error
 		}
 	}
 	r.finish(old.Figures, new.Figures)
+	if n := r.Groups[0].Old.Refused; n > float64(r.Jobs)/2 {
+		return nil, fmt.Errorf("%s is not the file that these jobs ran under: with it, YARN refuses %.4g of %d jobs", r.Old, n, r.Jobs)
+	}
 	return r, nil
 }
 

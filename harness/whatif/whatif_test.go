@@ -213,7 +213,7 @@ func TestRefused(t *testing.T) {
 	if g.New.Refused != 7 || g.Old.Refused != 0 || len(g.Refusals) == 0 || g.Waiting.Jobs != 0 {
 		t.Errorf("%+v; want 7 jobs refused, with the reason, and no wait", g)
 	}
-	if !strings.Contains(r.Headline, "YARN refuses 7 of") {
+	if !strings.HasPrefix(r.Headline, "YARN refuses 7 of 7 jobs of adhoc (before: 0). With ") {
 		t.Errorf("headline %q", r.Headline)
 	}
 }
