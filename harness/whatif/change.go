@@ -20,19 +20,22 @@ type value struct {
 // sorted are the values of a group, in ascending order.
 type sorted []value
 
-// change computes how property n changes for the jobs of a group, of so many seeds.
-func (g *Group) change(n, seeds int, blockHours float64) (c Change) {
+// change computes how property n changes for the jobs of a group.
+func (r *Report) change(g *Group, n int) (c Change) {
 	var blocks []int
 	var sides [2]sorted
-	var times []float64
+	var times, recorded []float64
 	for i := range g.pairs {
 		p := &g.pairs[i]
 		if p.old[completion]+p.new[completion] > 0 { // both have succeeded
 			times = append(times, p.old[completion], p.new[completion])
 		}
-		old, new := p.old[n], p.new[n]
-		if math.IsNaN(old) || math.IsNaN(new) {
+		was, old, new := p.was[n], p.old[n], p.new[n]
+		if math.IsNaN(p.was[completion] + old + new) {
 			continue
+		}
+		if r.ran && !math.IsNaN(was) {
+			recorded = append(recorded, was)
 		}
 		blocks, sides[0], sides[1] = append(blocks, p.block), append(sides[0], value{old, p.block}), append(sides[1], value{new, p.block})
 		switch by := max(1, old/10); {
@@ -42,19 +45,19 @@ func (g *Group) change(n, seeds int, blockHours float64) (c Change) {
 			c.Shorter++
 		}
 	}
-	c.Jobs, c.Longer, c.Shorter = len(blocks)/seeds, c.Longer/seeds, c.Shorter/seeds
+	c.Jobs, c.Longer, c.Shorter = len(blocks)/r.Seeds, c.Longer/r.Seeds, c.Shorter/r.Seeds
 	slices.Sort(blocks)
 	blocks = slices.Compact(blocks)
 	for _, side := range sides {
 		slices.SortFunc(side, func(a, b value) int { return cmp.Or(cmp.Compare(a.v, b.v), cmp.Compare(a.block, b.block)) })
 	}
-	slices.Sort(g.was[n])
-	if measure.Dependent(times, blockHours) {
+	slices.Sort(recorded)
+	if measure.Dependent(times, r.BlockHours) {
 		blocks = nil
 	}
 	add := func(of string, tail float64, at func(ascending []float64) float64) {
-		p := newPart(sides, blocks, at, tail/float64(seeds))
-		p.Of, p.Recorded = of, compare.Number(at(g.was[n]))
+		p := newPart(sides, blocks, at, tail/float64(r.Seeds))
+		p.Of, p.Recorded = of, compare.Number(at(recorded))
 		c.Parts = append(c.Parts, p)
 	}
 	add("mean", 1, func(list []float64) float64 {

@@ -218,15 +218,10 @@ func (p *Part) cells(unit string, recorded bool) (row []any) {
 
 // columns are those of cells behind the given ones.
 func (r *Report) columns(first ...string) []string {
-	if r.recorded() {
+	if r.ran {
 		first = append(first, "recorded")
 	}
 	return append(first, "old", "new", "difference", "")
-}
-
-// recorded reports whether it is known how the jobs ran.
-func (r *Report) recorded() bool {
-	return !math.IsNaN(float64(r.Groups[0].Completion.Parts[0].Recorded))
 }
 
 // table has the parts of a property by group, all jobs last.
@@ -239,7 +234,7 @@ func (r *Report) table(n int, p *measure.Property) *doc.Table {
 			if i > 0 {
 				row = []any{"", "", "", ""}
 			}
-			t.Add(append(append(row, c.Parts[i].Of), c.Parts[i].cells(p.Unit, r.recorded())...)...)
+			t.Add(append(append(row, c.Parts[i].Of), c.Parts[i].cells(p.Unit, r.ran)...)...)
 		}
 	}
 	return t
@@ -325,7 +320,7 @@ func (r *Report) users() doc.Part {
 	slices.SortStableFunc(list, func(a, b *Group) int { return cmp.Compare(b.Jobs, a.Jobs) })
 	t := doc.NewTable("waits of users", r.columns("user", "jobs")...)
 	for _, g := range list[:min(len(list), mostUsers)] {
-		t.Add(append([]any{marked(g), g.Jobs}, g.Waiting.Parts[part].cells("s", r.recorded())...)...)
+		t.Add(append([]any{marked(g), g.Jobs}, g.Waiting.Parts[part].cells("s", r.ran)...)...)
 	}
 	return t
 }

@@ -41,6 +41,7 @@ type Report struct {
 	Groups  []*Group    `json:"groups"` // all jobs, then by queue and by user
 
 	files [2]*queues.File
+	ran   bool // it is known how the jobs ran
 }
 
 // Group is the jobs of a queue or a user.
@@ -59,8 +60,7 @@ type Group struct {
 	Refusals []string `json:"refusals,omitempty"`
 
 	pairs []pair
-	was   [3][]float64 // what was recorded, by property
-	used  [2]float64   // MiB times ms
+	used  [2]float64 // MiB times ms
 }
 
 // mostRefusals is how many such reasons are kept.
@@ -89,7 +89,7 @@ type Totals struct {
 	UsedPct      float64 `json:"usedPct"`                  // of the memory of all nodes, from the first submission to the last end
 }
 
-// Change is how a property of the jobs of a group changes, of those that succeed under both.
+// Change is how a property of the jobs of a group changes, of those that succeed under both and have, if they ran, as recorded.
 type Change struct {
 	Jobs    int    `json:"jobs"`
 	Longer  int    `json:"longer"`  // jobs of which it grows by more than 1 s, or a tenth
@@ -131,17 +131,17 @@ const beyond = 5
 // shortRun is the least run time, in s, by which a slowdown is taken.
 const shortRun = 10
 
-// pair is a job under both sides, in the order of measure.JobProperties; not a number: not known.
+// pair is a job as recorded and under both sides, in the order of measure.JobProperties; not a number: not known.
 type pair struct {
-	block    int
-	old, new [3]float64
+	block         int
+	was, old, new [3]float64
 }
 
 // New compares two sides, whose figures are of replays of one trace.
 func New(old, new Side, recorded *measure.Figures, left LeftOut) (*Report, error) {
 	r := &Report{
 		Old: old.Name, New: new.Name, LeftOut: left, Seeds: len(old.Figures),
-		files: [2]*queues.File{old.Queues, new.Queues}, Differs: old.Queues.Differs(new.Queues),
+		files: [2]*queues.File{old.Queues, new.Queues}, ran: recorded != nil, Differs: old.Queues.Differs(new.Queues),
 	}
 	if len(old.Figures) == 0 || len(old.Figures) != len(new.Figures) {
 		return nil, fmt.Errorf("compare queues: %d and %d replays, want as many of each", len(old.Figures), len(new.Figures))
@@ -153,6 +153,18 @@ func New(old, new Side, recorded *measure.Figures, left LeftOut) (*Report, error
 	}
 	var block func(*measure.Job) int
 	r.BlockHours, r.Blocks, block = measure.Divide(old.Figures[0].JobList, times)
+	was := map[traces.JobID][3]float64{}
+	if r.ran {
+		failed := 0
+		for _, j := range recorded.JobList {
+			if was[j.ID] = valuesOf(j); math.IsNaN(was[j.ID][completion]) {
+				failed++
+			}
+		}
+		if failed > 0 {
+			r.LeftOut.add("Jobs that did not succeed when they ran: %d of %d; they are simulated, but not compared.", failed, r.Jobs)
+		}
+	}
 	groups := map[[2]string]*Group{}
 	of := func(j *measure.Job) (list []*Group) {
 		for _, key := range [][2]string{{}, {measure.ByQueue, r.queue(j.Queue)}, {measure.ByUser, j.User}} {
@@ -170,7 +182,7 @@ func New(old, new Side, recorded *measure.Figures, left LeftOut) (*Report, error
 			return nil, fmt.Errorf("compare queues: replays %d are of %d and %d jobs, want the same %d", i, len(a), len(b), r.Jobs)
 		}
 		for k := range a {
-			p := pair{block(a[k]), valuesOf(a[k]), valuesOf(b[k])}
+			p := pair{block(a[k]), was[a[k].ID], valuesOf(a[k]), valuesOf(b[k])}
 			// Both by the same time, the mean of the run times: else a job that gets fewer containers was slowed down less.
 			ran := max(shortRun, (p.old[completion]-p.old[waiting]+p.new[completion]-p.new[waiting])/2)
 			p.old[slowdown], p.new[slowdown] = p.old[completion]/ran, p.new[completion]/ran
@@ -178,17 +190,6 @@ func New(old, new Side, recorded *measure.Figures, left LeftOut) (*Report, error
 				g.add(p, a[k], b[k])
 				if left.spark[a[k].ID] != nil {
 					g.Spark++
-				}
-			}
-		}
-	}
-	if recorded != nil {
-		for _, j := range recorded.JobList {
-			for _, g := range of(j) {
-				for n, v := range valuesOf(j) {
-					if !math.IsNaN(v) {
-						g.was[n] = append(g.was[n], v)
-					}
 				}
 			}
 		}
@@ -273,7 +274,7 @@ func (r *Report) finish(old, new []*measure.Figures) {
 			}
 		}
 		for n, c := range g.changes() {
-			*c = g.change(n, r.Seeds, r.BlockHours)
+			*c = r.change(g, n)
 		}
 	}
 	for _, by := range []string{"", measure.ByQueue, measure.ByUser} {

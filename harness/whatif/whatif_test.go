@@ -218,6 +218,33 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// TestRecorded has a record that is the replay under the old file, but for a job that failed: what was recorded and what
+// is simulated are of the same jobs, so they are equal.
+func TestRecorded(t *testing.T) {
+	x := week(t)
+	old := sideOf(t, x, "old.xml", half, recorded.Change{}, 1)
+	was := *old.Figures[0]
+	was.JobList = slices.Clone(was.JobList)
+	failed := *was.JobList[0]
+	failed.Outcome = traces.Failed
+	was.JobList[0] = &failed
+	r, err := New(old, old, &was, NewLeftOut(x, &Cluster{}, &traces.ClusterFacts{Nodes: x.Nodes}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int{waiting, completion} {
+		c := r.Groups[0].changes()[n]
+		for _, p := range c.Parts {
+			if c.Jobs != 76 || p.Recorded != p.Old {
+				t.Errorf("%s of %d jobs: recorded %v, simulated %v; want the same, of the 76 that succeeded", p.Of, c.Jobs, p.Recorded, p.Old)
+			}
+		}
+	}
+	if lines := strings.Join(r.LeftOut.Lines, "\n"); !strings.Contains(lines, "did not succeed when they ran: 1 of 77") {
+		t.Errorf("what is left out:\n%s", lines)
+	}
+}
+
 // TestLeftOut holds what is said to be left out against what is put in.
 func TestLeftOut(t *testing.T) {
 	x := week(t)
