@@ -42,6 +42,8 @@ func (o *queueOptions) check(c *cli.Context, r *replayOptions) error {
 		return usagef("--page, --applications, --others: want --against with them")
 	case o.Queues == "":
 		return nil
+	case o.Against != "" && c.String("format") == "csv":
+		return usagef("--against: its tables are of several shapes; want --json in place of --format csv")
 	case o.Against != "" && (r.kept() || r.Out != "" || r.Calibrate || r.Observations || r.Metric != nil):
 		return usagef("--against: it keeps no replay and has figures of its own; want it without --runs, --run-name, --traces, --out, " +
 			"--calibrate, --observations and --metric")

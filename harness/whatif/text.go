@@ -221,7 +221,7 @@ func (r *Report) columns(first ...string) []string {
 	if r.ran {
 		first = append(first, "recorded")
 	}
-	return append(first, "old", "new", "difference", "")
+	return append(first, "old", "new", "difference", "verdict")
 }
 
 // table has the parts of a property by group, all jobs last.
