@@ -57,6 +57,7 @@ func runReplay(c *cli.Context, o *replayOptions, files []string) (err error) {
 	if err != nil {
 		return usage(err)
 	}
+	warnKeys(models)
 	p := &replayProgress{work: work{progress: newProgress(c)}}
 	defer p.close()
 	list, were, err := loadTraces(c, o, p.progress, files, &kept)

@@ -118,6 +118,7 @@ func openSweep(c *cli.Context, o *sweepOptions, files []string) (*sweep.Plan, *r
 	if err != nil {
 		return nil, nil, usage(err)
 	}
+	warnKeys(s.Models)
 	plan, err := sweep.New(s)
 	if err == nil {
 		err = plan.Load(c.Context)

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -79,6 +80,18 @@ func (o *replayOptions) models() (models []config.Model, files []*queues.File, e
 		models, files = append(models, m), append(files, f)
 	}
 	return models, files, nil
+}
+
+// warnKeys warns of keys in the models' files of queues that Hadoop does not know either.
+func warnKeys(models []config.Model) {
+	for _, m := range models {
+		f, err := queues.Read(strings.NewReader(m.Params["queues"]))
+		for i := 0; err == nil && i < len(f.NotSimulated); i++ {
+			if k := &f.NotSimulated[i]; k.Unknown {
+				warn(m.Label + ": " + k.Name + ": " + k.Why)
+			}
+		}
+	}
 }
 
 // readWith reads a file with a function.

@@ -34,7 +34,13 @@ func ExamineQueues(f *queues.File, err error) *Queues {
 		r.Refused = err.Error()
 		return r
 	}
-	r.NotSimulated = append(r.NotSimulated, f.NotSimulated...)
+	for _, k := range f.NotSimulated {
+		if !k.Unknown {
+			r.NotSimulated = append(r.NotSimulated, k)
+		} else {
+			r.Findings = append(r.Findings, Finding{Key: k.Name, Says: k.Why})
+		}
+	}
 	const cluster = 1 << 30 // so many MB that shares of it are exact
 	shares := f.Shares(state.Resource{MemoryMB: cluster, VCores: cluster}, "")
 	for q := range f.All() {

@@ -40,6 +40,11 @@ func TestQueues(t *testing.T) {
 		"root.a.user-limit-factor=-2":                                         "is below 0",
 		"root.a.minimum-user-limit-percent=0":                                 "outside 1 to 100",
 		"root.c.capacity=10":                                                  "root.c.capacity: no queue of the file has this path",
+		"root.a.maximum-capcity=60":                                           `root.a.maximum-capcity: no such key; did you mean "maximum-capacity"?`,
+		"user-limit-facter=2":                                                 `user-limit-facter: no such key; did you mean "user-limit-factor"?`,
+		"root.a.colour=blue":                                                  "root.a.colour: no such key\n",
+		"root.a.maximum-allocation=memory=2048":                               "root.a.maximum-allocation: the simulated scheduler knows nothing of it",
+		"root.a.default-application-lifetime=60":                              "the simulated scheduler knows nothing of it",
 		"root.b.capacity=50":                                                  "No ResourceManager starts with this file",
 		"root.a.capacity=[memory=2048,vcores=2]\nroot.b.capacity=[memory=999999,vcores=9]\nroot.a.maximum-capacity=[memory=4096,vcores=4]": "within its guarantee of 2048 MB, one job at a time",
 	} {

@@ -2,9 +2,12 @@ package queues
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
+
+	"heddle/harness/nearest"
 )
 
 // labels reads which node labels a queue's jobs may ask for, and what it has of their nodes.
@@ -175,6 +178,27 @@ var without = map[string]string{
 // harmless are last parts of keys that have nothing to do with who runs when.
 var harmless = []string{"acl_administer_queue", "acl_administer_jobs", "acl_administer_reservations", "acl_list_reservations"}
 
+// others begin the names of keys of Hadoop 3.4 that nothing here asks for.
+var others = strings.Fields(`acl_ additional_res_ allow-zero- application.fail-fast auto-create- auto-queue- average-capacity conservative-drf
+	default-application-lifetime global-queue- instantaneous- lazy- leaf-queue-template mapping-rule- maximum-allocation
+	maximum-application-lifetime multi-node- ordering-policy. preemption-to-balance- queue-mappings queue.auto. reservable reservation
+	schedule-asynchronously. select_based_ show-reservations- skip-allocate- user-metrics. workflow-priority-`)
+
+// unknown says of a key that nothing has asked for that Hadoop has none like it, and which is near; "" if it has.
+func (f *File) unknown(name string) string {
+	if slices.ContainsFunc(others, func(begin string) bool { return strings.Contains("."+name, "."+begin) }) {
+		return ""
+	}
+	var read []string
+	for _, key := range slices.Sorted(maps.Keys(f.read)) {
+		read = append(read, key[strings.LastIndexByte(key, '.')+1:])
+	}
+	if near := nearest.Name(name[strings.LastIndexByte(name, '.')+1:], read); near != "" {
+		return fmt.Sprintf("no such key; did you mean %q?", near)
+	}
+	return "no such key"
+}
+
 // listKeys lists the keys that nothing has asked for, and those that do nothing.
 func (f *File) listKeys() {
 	known := map[string]bool{"root": true}
@@ -194,7 +218,13 @@ func (f *File) listKeys() {
 		if needs := f.off(name, last); needs != "" {
 			why, does = needs+" is not true", true
 		}
+		unknown := ""
+		if !f.read[name] && (first != "root" || ofQueue(name, known)) {
+			unknown = f.unknown(name)
+		}
 		switch {
+		case unknown != "":
+			why = unknown
 		case slices.Contains(harmless, last) || last == "acl_submit_applications" && strings.TrimSpace(value) == "*" ||
 			last == "enable" && strings.TrimSpace(value) == "false" || f.read[name] && !does:
 			continue
@@ -203,7 +233,7 @@ func (f *File) listKeys() {
 		case !does:
 			why = "the simulated scheduler knows nothing of it"
 		}
-		f.NotSimulated = append(f.NotSimulated, Key{name, value, why})
+		f.NotSimulated = append(f.NotSimulated, Key{name, value, why, unknown != ""})
 	}
 }
 

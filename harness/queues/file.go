@@ -62,6 +62,20 @@ type Key struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 	Why   string `json:"why"`
+	// Unknown says that Hadoop has no such key either, so it is likely misspelt.
+	Unknown bool `json:"unknown,omitempty"`
+}
+
+func (k Key) String() string { return k.Name + " = " + strings.TrimSpace(k.Value) + ": " + k.Why }
+
+// Ignored returns the keys that do nothing in a simulation of nodes with labels, or without.
+func (f *File) Ignored(labels bool) (list []Key) {
+	for _, k := range f.NotSimulated {
+		if !labels || k.Why != NoLabels {
+			list = append(list, k)
+		}
+	}
+	return list
 }
 
 // mostBytes is how long a file may be.

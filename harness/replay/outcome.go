@@ -16,8 +16,10 @@ import (
 	"heddle/harness/config"
 	"heddle/harness/doc"
 	"heddle/harness/measure"
+	"heddle/harness/queues"
 	"heddle/harness/replay/calibration"
 	"heddle/harness/replay/recorded"
+	"heddle/harness/sched"
 	"heddle/harness/sim"
 	"heddle/traces"
 	"heddle/traces/printable"
@@ -47,6 +49,8 @@ type Outcome struct {
 	RecordedOrder *RecordedOrder `json:"recordedOrder,omitempty"`
 	// Assumed is what the replay takes for granted because the trace does not record it.
 	Assumed []string `json:"assumed,omitempty"`
+	// NotSimulated are the keys of the model's file of queues that do nothing in the replay.
+	NotSimulated []queues.Key `json:"notSimulated,omitempty"`
 	// Warnings say which results of the replay are not to be trusted, and why.
 	Warnings []string `json:"warnings,omitempty"`
 	// Header is the header of the simulated run's trace.
@@ -170,6 +174,9 @@ func outcome(c Config) (*Outcome, error) {
 		Header: h, change: c.Change, behaviour: c.Behaviour,
 		Assumed: c.assumed(x, &h),
 	}
+	if f := sched.QueuesOf(x.Model); f != nil {
+		o.NotSimulated = f.Ignored(slices.ContainsFunc(h.Cluster.Nodes, func(n traces.NodeFacts) bool { return n.Label != "" }))
+	}
 	if c.Change.Speed != 1 {
 		o.Speed = c.Change.Speed
 	}
@@ -287,10 +294,16 @@ func Doc(list []Outcome, metrics []measure.Metric) doc.Doc {
 	for i := range list {
 		several, failed = several || list[i].Trace != list[0].Trace, failed || list[i].NotSucceeded > 0
 	}
+	var keys doc.List
 	t := &doc.Table{Name: "replays"}
 	jobs := sameJobs(list)
 	for i := range list {
 		o := &list[i]
+		for _, k := range o.NotSimulated {
+			if text := "Not simulated: " + k.String(); !slices.Contains(keys, text) {
+				keys = append(keys, text)
+			}
+		}
 		var row []any
 		add := func(name string, c any) {
 			if row = append(row, c); i == 0 {
@@ -341,7 +354,7 @@ func Doc(list []Outcome, metrics []measure.Metric) doc.Doc {
 		add("digest", o.ScheduleDigest)
 		t.Add(row...)
 	}
-	return append(doc.Doc{t}, differences(list, jobs)...)
+	return append(doc.Doc{keys, t}, differences(list, jobs)...)
 }
 
 // unplaced reports whether nothing tells where the blocks of an outcome's maps were: the

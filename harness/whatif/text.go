@@ -10,7 +10,6 @@ import (
 	"heddle/harness/compare"
 	"heddle/harness/doc"
 	"heddle/harness/measure"
-	"heddle/harness/queues"
 	"heddle/traces/printable"
 )
 
@@ -157,18 +156,6 @@ func (r *Report) Doc(basis doc.Doc) doc.Doc {
 		d = append(d, doc.Subheading("What differs between the files"), t)
 	}
 	d = append(append(d, doc.Heading("What is left out"), doc.List(r.LeftOut.Lines)), basis...)
-	for i, file := range []string{r.Old, r.New} {
-		var keys doc.List
-		for _, key := range r.files[i].NotSimulated {
-			if key.Why == queues.NoLabels && r.LeftOut.labelled() {
-				continue
-			}
-			keys = append(keys, fmt.Sprintf("%s = %s: %s", key.Name, strings.TrimSpace(key.Value), key.Why))
-		}
-		if len(keys) > 0 {
-			d = append(d, doc.Text("Keys of "+file+" that are not simulated:"), keys)
-		}
-	}
 	d = append(d, doc.Heading("By queue"), doc.Subheading("Waits for the first task, "+what+": "+r.New+" minus "+r.Old), r.forest())
 	for _, n := range []int{waiting, completion, slowdown} {
 		p := measure.JobProperties()[n]

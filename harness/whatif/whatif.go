@@ -146,6 +146,11 @@ func New(old, new Side, recorded *measure.Figures, left LeftOut) (*Report, error
 	if len(old.Figures) == 0 || len(old.Figures) != len(new.Figures) {
 		return nil, fmt.Errorf("compare queues: %d and %d replays, want as many of each", len(old.Figures), len(new.Figures))
 	}
+	for _, side := range []*Side{&old, &new} {
+		for _, k := range side.Queues.Ignored(left.labelled()) {
+			r.LeftOut.add("Not simulated, of %s: %v", side.Name, k)
+		}
+	}
 	r.Jobs = len(old.Figures[0].JobList)
 	var times []float64
 	for _, j := range slices.Concat(old.Figures[0].JobList, new.Figures[0].JobList) {
