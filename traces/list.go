@@ -100,7 +100,7 @@ func (r *ListRules) Check(j *JobListed) error {
 		}
 	}
 	if n := r.Maps(j); n > maxListedTasks {
-		return fmt.Errorf("%d maps of %d bytes are over the limit of %d a job", n, r.BlockBytes, maxListedTasks)
+		return fmt.Errorf("%d maps are over the limit of %d a job, with blocks of %d bytes", n, maxListedTasks, r.BlockBytes)
 	}
 	if ms := int64(j.T) / 1e6; ms < 0 || ms > maxListedMs {
 		return fmt.Errorf("submitted %d s after the start, want 0 s to ten years", ms/1000)
