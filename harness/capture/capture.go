@@ -192,7 +192,9 @@ func Start(ctx context.Context, w *watch.Watcher, o Options) (*Session, error) {
 		s.stop()
 		return nil, fmt.Errorf("start capture: %w: %w", clients.ErrUnable, err)
 	}
-	s.joiner = joiner{Options: o, start: s.start, locations: newLocations(), racks: racksOf(s.header.Cluster.Nodes), machines: &s.watch.Machines}
+	s.joiner = joiner{
+		Options: o, start: s.start, locations: newLocations(), racks: racksOf(s.header.Cluster.Nodes), machines: &s.watch.Machines,
+	}
 	var err error
 	if s.jobs, err = makeJobs(o.Folder); err == nil {
 		s.part, err = tracefile.Create(filepath.Join(o.Folder.Name(), PartFile), s.header)

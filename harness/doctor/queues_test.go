@@ -42,7 +42,6 @@ func TestQueues(t *testing.T) {
 		"root.c.capacity=10":                                                  "root.c.capacity: no queue of the file has this path",
 		"root.a.maximum-capcity=60":                                           `root.a.maximum-capcity: no such key; did you mean "maximum-capacity"?`,
 		"user-limit-facter=2":                                                 `user-limit-facter: no such key; did you mean "user-limit-factor"?`,
-		"root.a.colour=blue":                                                  "root.a.colour: no such key\n",
 		"root.a.maximum-allocation=memory=2048":                               "root.a.maximum-allocation: the simulated scheduler knows nothing of it",
 		"root.a.default-application-lifetime=60":                              "the simulated scheduler knows nothing of it",
 		"root.b.capacity=50":                                                  "No ResourceManager starts with this file",

@@ -179,14 +179,15 @@ var without = map[string]string{
 var harmless = []string{"acl_administer_queue", "acl_administer_jobs", "acl_administer_reservations", "acl_list_reservations"}
 
 // others begin the names of keys of Hadoop 3.4 that nothing here asks for.
-var others = strings.Fields(`acl_ additional_res_ allow-zero- application.fail-fast auto-create- auto-queue- average-capacity conservative-drf
-	default-application-lifetime global-queue- instantaneous- lazy- leaf-queue-template mapping-rule- maximum-allocation
-	maximum-application-lifetime multi-node- ordering-policy. preemption-to-balance- queue-mappings queue.auto. reservable reservation
-	schedule-asynchronously. select_based_ show-reservations- skip-allocate- user-metrics. workflow-priority-`)
+var others = strings.Fields(`acl_ additional_res_ allow-zero- application.fail-fast auto-create- auto-queue- average-capacity
+	conservative-drf default-application-lifetime global-queue- instantaneous- lazy- leaf-queue-template
+	mapping-rule- maximum-allocation maximum-application-lifetime multi-node- ordering-policy. preemption-to-
+	balance- queue-mappings queue.auto. reservable reservation schedule-asynchronously. select_based_ show-
+	reservations- skip-allocate- user-metrics. workflow-priority-`)
 
-// unknown says of a key that nothing has asked for that Hadoop has none like it, and which is near; "" if it has.
+// unknown says of a key that nothing has asked for that Hadoop has none of this name, and which is near; "" if it has, or none is near.
 func (f *File) unknown(name string) string {
-	if slices.ContainsFunc(others, func(begin string) bool { return strings.Contains("."+name, "."+begin) }) {
+	if f.read[name] || slices.ContainsFunc(others, func(begin string) bool { return strings.Contains("."+name, "."+begin) }) {
 		return ""
 	}
 	var read []string
@@ -196,7 +197,7 @@ func (f *File) unknown(name string) string {
 	if near := nearest.Name(name[strings.LastIndexByte(name, '.')+1:], read); near != "" {
 		return fmt.Sprintf("no such key; did you mean %q?", near)
 	}
-	return "no such key"
+	return ""
 }
 
 // listKeys lists the keys that nothing has asked for, and those that do nothing.
@@ -208,18 +209,9 @@ func (f *File) listKeys() {
 	for _, name := range f.names {
 		value, last := f.keys[name], name[strings.LastIndexByte(name, '.')+1:]
 		first, _, _ := strings.Cut(name, ".")
-		why, does := without[last]
-		if !does {
-			why, does = without[first]
-		}
-		if strings.Contains(name, ".accessible-node-labels") && strings.TrimSpace(value) != "*" || last == "default-node-label-expression" {
-			why, does = NoLabels, true
-		}
-		if needs := f.off(name, last); needs != "" {
-			why, does = needs+" is not true", true
-		}
+		why, does := f.inVain(name, first, last)
 		unknown := ""
-		if !f.read[name] && (first != "root" || ofQueue(name, known)) {
+		if first != "root" || ofQueue(name, known) {
 			unknown = f.unknown(name)
 		}
 		switch {
@@ -235,6 +227,20 @@ func (f *File) listKeys() {
 		}
 		f.NotSimulated = append(f.NotSimulated, Key{name, value, why, unknown != ""})
 	}
+}
+
+// inVain says what a key would do that nothing here does; does is false if nobody knows.
+func (f *File) inVain(name, first, last string) (why string, does bool) {
+	if needs := f.off(name, last); needs != "" {
+		return needs + " is not true", true
+	}
+	if strings.Contains(name, ".accessible-node-labels") && strings.TrimSpace(f.keys[name]) != "*" || last == "default-node-label-expression" {
+		return NoLabels, true
+	}
+	if why, does = without[last]; !does {
+		why, does = without[first]
+	}
+	return why, does
 }
 
 // off returns the key without which a key of preemption does nothing, if it is not true.

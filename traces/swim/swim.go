@@ -122,8 +122,12 @@ const maxSubmitSec = 10 * 365 * 24 * 3600
 
 const submitRange = "ten years at most after the list begins: subtract the first submission from each"
 
-// count says what is wrong with a line of so many columns.
-func (l *layout) count(n int) (bad string) {
+// count says what is wrong with the number of a line's columns, of which the last may be missing.
+func (l *layout) count() (bad string) {
+	for l.named && l.sep == '\t' && len(l.fields) < len(l.columns) { // tabs at an end may be
+		l.fields = append(l.fields, nil)
+	}
+	n := len(l.fields)
 	switch {
 	case l.wrong != "":
 		return l.wrong
@@ -146,10 +150,7 @@ func (l *layout) line(line []byte) (job traces.JobListed, bad string) {
 	}
 	l.jobs++
 	l.fields = split(line, l.sep, l.fields[:0])
-	for l.named && l.sep == '\t' && len(l.fields) < len(l.columns) { // tabs at an end may be missing
-		l.fields = append(l.fields, nil)
-	}
-	if bad := l.count(len(l.fields)); bad != "" {
+	if bad := l.count(); bad != "" {
 		return job, bad
 	}
 	gapNs := int64(-1)

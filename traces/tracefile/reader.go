@@ -118,7 +118,8 @@ func notATrace(in *bufio.Reader, name string) error {
 		return fmt.Errorf("read trace %s: it is %s", name, is)
 	}
 	return fmt.Errorf("read trace %s: neither a heddle trace nor one in JSON Lines, nor what 'heddle trace import' reads: job histories of "+
-		"Hadoop (.jhist), traces of Rumen and SLS, lists of jobs (SWIM); what is wrong with one of these, 'heddle trace import --from FORMAT' says", name)
+		"Hadoop (.jhist), traces of Rumen and SLS, lists of jobs (SWIM); what is wrong with one of these, 'heddle trace import --from "+
+		"FORMAT' says", name)
 }
 
 // isLines reports whether the trace is in JSON Lines. It skips a byte order mark
