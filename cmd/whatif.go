@@ -85,6 +85,9 @@ func (o *replayOptions) models() (models []config.Model, files []*queues.File, e
 // warnKeys warns of keys in the models' files of queues that Hadoop does not know either.
 func warnKeys(models []config.Model) {
 	for _, m := range models {
+		if !m.FollowsQueues() {
+			continue
+		}
 		f, err := queues.Read(strings.NewReader(m.Params["queues"]))
 		for i := 0; err == nil && i < len(f.NotSimulated); i++ {
 			if k := &f.NotSimulated[i]; k.Unknown {

@@ -163,9 +163,12 @@ func (c *cgroup) readMemory(r *Reading) error {
 	} else if v, ok := stat["hierarchical_memory_limit"]; ok {
 		limit = v
 	}
+	if err != nil {
+		return err
+	}
 	limit = min(limit, c.memoryTotal)
 	r.Memory = &Memory{limit, grown(limit, used), grown(stat[is.cache], stat[is.shared])}
-	return err
+	return nil
 }
 
 // readLoad computes the load average of a control group as the kernel does for

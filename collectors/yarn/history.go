@@ -67,9 +67,6 @@ func FoldersFrom(get func(name string) string, root string) HistoryFolders {
 	}
 }
 
-// WithoutScheme is hdfs.BarePath.
-func WithoutScheme(uri string) string { return hdfs.BarePath(uri) }
-
 // ReadHistory reads the history files of an ended job from HDFS. job is an id
 // such as job_1_0002. The error wraps ErrNoHistory if HDFS has no history file
 // of the job, or does not have it yet.

@@ -75,7 +75,7 @@ func (f Files) SplitLocations(_ context.Context, splits []jobsplit.Split) ([][]h
 	defer f.mu.Unlock()
 	out := make([][]hdfs.Block, len(splits))
 	for i, s := range splits {
-		blocks, ok := f.blocks[path.Clean(yarn.WithoutScheme(s.Path))]
+		blocks, ok := f.blocks[path.Clean(hdfs.BarePath(s.Path))]
 		if !ok {
 			return nil, fmt.Errorf("blocks of %s: %w", s.Path, fs.ErrNotExist)
 		}

@@ -2,6 +2,7 @@ package measure
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"path"
@@ -98,6 +99,9 @@ func (m Metric) Jobs(f *Figures) (list []*Job, refused int) {
 func (m Metric) Lacks(f *Figures) error {
 	if jobs, _ := m.Jobs(f); len(jobs) > 0 {
 		return nil
+	}
+	if m.called == nil {
+		return errors.New("no job")
 	}
 	var names []string
 	for _, j := range f.JobList {

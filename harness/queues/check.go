@@ -181,9 +181,9 @@ var harmless = []string{"acl_administer_queue", "acl_administer_jobs", "acl_admi
 // others begin the names of keys of Hadoop 3.4 that nothing here asks for.
 var others = strings.Fields(`acl_ additional_res_ allow-zero- application.fail-fast auto-create- auto-queue- average-capacity
 	conservative-drf default-application-lifetime global-queue- instantaneous- lazy- leaf-queue-template
-	mapping-rule- maximum-allocation maximum-application-lifetime multi-node- ordering-policy. preemption-to-
-	balance- queue-mappings queue.auto. reservable reservation schedule-asynchronously. select_based_ show-
-	reservations- skip-allocate- user-metrics. workflow-priority-`)
+	mapping-rule- maximum-allocation maximum-application-lifetime multi-node- ordering-policy.
+	preemption-to-balance- queue-mappings queue.auto. reservable reservation schedule-asynchronously. select_based_
+	show-reservations- skip-allocate- user-metrics. workflow-priority-`)
 
 // unknown says of a key that nothing has asked for that Hadoop has none of this name, and which is near; "" if it has, or none is near.
 func (f *File) unknown(name string) string {
